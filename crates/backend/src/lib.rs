@@ -1,0 +1,1 @@
+//! What a device is to the rest of the engine.

@@ -1,0 +1,1 @@
+//! Passes from a graph to a program.

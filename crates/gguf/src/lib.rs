@@ -1,0 +1,1 @@
+//! Reads and writes GGUF files; trusts no number in them.

@@ -1,0 +1,1 @@
+//! Load a model and generate.

@@ -1,0 +1,1 @@
+//! Metadata to configuration to graph, one file an architecture.

@@ -1,0 +1,1 @@
+//! Seeded random models of the supported architectures.

@@ -1,0 +1,1 @@
+//! Plans where values of known size and life live in memory.

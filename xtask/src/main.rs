@@ -1,0 +1,2 @@
+//! One command that runs all checks.
+fn main() {}
