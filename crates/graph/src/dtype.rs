@@ -34,16 +34,8 @@ pub const A32_ROW_ALIGN: usize = 64;
 
 impl DType {
     /// All types, in the order of their declaration.
-    pub const ALL: [DType; 8] = [
-        DType::F32,
-        DType::F16,
-        DType::BF16,
-        DType::I32,
-        DType::Q4_0,
-        DType::Q4_1,
-        DType::Q8_0,
-        DType::A32,
-    ];
+    pub const ALL: [DType; 8] =
+        [DType::F32, DType::F16, DType::BF16, DType::I32, DType::Q4_0, DType::Q4_1, DType::Q8_0, DType::A32];
 
     /// Elements in a block; a row holds whole blocks.
     pub const fn block_elements(self) -> usize {

@@ -1,0 +1,52 @@
+//! The operation `attention`.
+
+use super::*;
+
+/// `inputs: q, positions, sequences, page_tables -> out`: every query head of every token attends to the
+/// keys of its own sequence at positions up to its own (causal), read from the cache.
+///
+/// `q` and `out`: `[heads * head_dim, rows]` f32; `positions` and `sequences`: `[rows]` i32;
+/// `page_tables`: `[pages a sequence, Sequences]` i32.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Attention {
+    /// Where the keys are kept.
+    pub k: RegionId,
+    /// Where the values are kept.
+    pub v: RegionId,
+    /// Query heads.
+    pub heads: usize,
+    /// KV heads; query head `j` reads KV head `j / (heads / heads_kv)`.
+    pub heads_kv: usize,
+    /// Elements in a head's row.
+    pub head_dim: usize,
+    /// Scores are multiplied by this.
+    pub scale: f32,
+}
+
+impl Operation for Attention {
+    fn facts(&self) -> OpFacts {
+        OpFacts { label: "attention", reads: vec![self.k, self.v], ..OpFacts::default() }
+    }
+
+    fn infer(&self, inputs: &[Meta]) -> Result<Vec<Meta>, String> {
+        expect_inputs(inputs, 4)?;
+        expect_type(inputs, 0, DType::F32)?;
+        for i in 1..4 {
+            expect_type(inputs, i, DType::I32)?;
+        }
+        let q = inputs[0].0;
+        let n = columns(inputs, 0)?;
+        if n != self.heads * self.head_dim {
+            return Err(format!(
+                "input 0: rows of {} heads of {} are not {n} long",
+                self.heads, self.head_dim
+            ));
+        }
+        if self.heads_kv == 0 || !self.heads.is_multiple_of(self.heads_kv) {
+            return Err(format!("{} heads cannot share {} KV heads", self.heads, self.heads_kv));
+        }
+        expect_shape(inputs, 1, Shape::row(q.0[1]))?;
+        expect_shape(inputs, 2, Shape::row(q.0[1]))?;
+        Ok(vec![(q, DType::F32)])
+    }
+}

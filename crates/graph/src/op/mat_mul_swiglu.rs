@@ -1,0 +1,29 @@
+//! The operation `mat_mul_swiglu`.
+
+use super::*;
+
+/// `inputs: x, gate weight, up weight -> silu(gate . x) * (up . x)`, written as F32 or A32: the two wide
+/// products are never stored. Made by fusion.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MatMulSwiGlu {
+    /// F32 or A32.
+    pub to: DType,
+}
+
+impl Operation for MatMulSwiGlu {
+    fn facts(&self) -> OpFacts {
+        OpFacts { label: "mat_mul_swiglu", ..OpFacts::default() }
+    }
+
+    fn infer(&self, inputs: &[Meta]) -> Result<Vec<Meta>, String> {
+        expect_inputs(inputs, 3)?;
+        let products = MatMul.infer(inputs)?;
+        if products[0] != products[1] {
+            return Err(format!("gate is {}, up is {}", products[0].0, products[1].0));
+        }
+        let shape = products[0].0;
+        let n = shape.columns().ok_or("the number of rows is not fixed")?;
+        expect_row_type(self.to, n)?;
+        Ok(vec![(shape, self.to)])
+    }
+}
