@@ -1,1 +1,85 @@
-//! Plans where values of known size and life live in memory.
+//! Plans where values of known size and known life live in memory, proves the result, and shows it.
+//!
+//! # Terms
+//!
+//! - A **value** is a number of bytes that one step makes and later steps read.
+//! - A **step** is one piece of work. The order of [`Problem::steps`] is the order of execution, and the only order
+//!   that this crate knows.
+//! - A **space** is one range of bytes that starts at offset 0; every value names the space it lives in. Nothing is ever
+//!   shared between two spaces.
+//! - A **view** is another name for a window of its parent. It costs no memory and extends its parent's life.
+//! - A **storage** is what one or more values share: views share the storage of their parent, and a write that may
+//!   *overwrite* a read may take over that read's storage (in place).
+//! - The **live range** of a storage runs from its first write to its last read, both inclusive, counted in steps.
+//!   Two storages whose live ranges have a step in common must not overlap.
+//! - The **lower bound** of a space is the largest sum of live bytes at any step. No plan of the same storages can need
+//!   less, so a plan that needs exactly that is proven to be the best one ([`SpaceReport::proven`]).
+//!
+//! # The rules
+//!
+//! 1. A value that nobody reads and that no [`Pin`] holds is dead: it gets no memory. Its step still runs.
+//! 2. An [`Pin::Input`] lives from step 0 to the end and is never overwritten. An [`Pin::Output`] lives from its write to the
+//!    end. A [`Pin::Fresh`] value has a window of its own for the whole run.
+//! 3. Views are resolved first; everything after that is decided on storages.
+//! 4. In place: a write takes the storage of a read when the step declares that [`Overwrite`], the step is the last
+//!    reader of the whole storage, the storage holds no pinned value, the space is the same, the read starts where the
+//!    storage starts and is at least as large as the write, and no other operand of the step lies in that storage (a
+//!    value read twice by one step is two operands). Of several such storages the one written first wins, and the write
+//!    with the longest life chooses first, so that a long chain of updates stays where it began.
+//! 5. A window starts at a multiple of its space's alignment, and its storage fills whole multiples of it.
+//!
+//! # Example
+//!
+//! ```
+//! use memplan::{Options, Overwrite, Pin, Problem, Space, Step, Strategy, Value, plan};
+//!
+//! let mut problem = Problem::default();
+//! let ram = problem.add_space(Space { name: "ram".into(), align: 64, limit: Some(1 << 20) });
+//! let x = problem.add_value(Value::new("x", 1000, ram).pinned(Pin::Input));
+//! let a = problem.add_value(Value::new("a", 1000, ram));
+//! let b = problem.add_value(Value::new("b", 1000, ram));
+//! let y = problem.add_value(Value::new("y", 1000, ram).pinned(Pin::Output));
+//! problem.add_step(Step::new("double", [x], [a]));
+//! problem.add_step(Step::new("negate", [a], [b]).overwriting(Overwrite { write: b, read: a }));
+//! problem.add_step(Step::new("mix", [x, b], [y]));
+//!
+//! let plan = plan(&problem, &Options { strategy: Strategy::Packed, in_place: true }).unwrap();
+//! // `b` is made where `a` was; with `x` and `y` that is three windows of 1024 bytes, and no plan needs less.
+//! assert_eq!(plan.placement(a).unwrap().offset, plan.placement(b).unwrap().offset);
+//! assert_eq!(plan.spaces[0].bytes, 3 * 1024);
+//! assert_eq!(plan.spaces[0].naive, 4 * 1024);
+//! assert!(plan.spaces[0].proven);
+//! ```
+//!
+//! # Sources
+//!
+//! Packing storages of known life is *dynamic storage allocation*, which is NP-hard in general. [`Strategy::Packed`] is first
+//! fit over storages of decreasing size, the "greedy by size" of Pisarchyk and Lee, *Efficient Memory Management for
+//! Deep Neural Net Inference* (2020), with a few other orders for the cases where that misses the bound. Related work on
+//! harder instances: TelaMalloc (Maas and others, 2022) and MiniMalloc (Moffitt, 2023), which search.
+//! [`Strategy::SizeClass`] is the segregated free list of general-purpose allocators.
+//!
+//! # What this crate never does
+//!
+//! It does no I/O, has no dependency and no unsafe code, keeps no state between calls, and does not know what a value is
+//! for. The same problem and options give the same plan.
+
+#![forbid(unsafe_code)]
+
+mod problem;
+
+mod plan;
+
+mod bound;
+mod facts;
+mod pack;
+mod size_class;
+mod storages;
+
+mod error;
+
+pub use error::PlanError;
+pub use plan::{Options, Placement, Plan, SpaceReport, Storage, Strategy, plan};
+pub use problem::{
+    Named, Overwrite, Pin, Problem, Space, SpaceId, Step, StepId, StorageId, Value, ValueId, View,
+};

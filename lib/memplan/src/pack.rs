@@ -1,0 +1,125 @@
+//! Places storages at offsets so that no two that live at the same step overlap.
+
+use std::cmp::Reverse;
+
+use crate::size_class::{class_bytes, recycle};
+
+/// A storage as packing sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct Item {
+    /// Size, already a multiple of the alignment.
+    pub bytes: u64,
+    /// First and last step, inclusive.
+    pub first: u32,
+    pub last: u32,
+}
+
+/// An offset for each item, and the bytes needed in all.
+pub(crate) struct Layout {
+    pub offsets: Vec<u64>,
+    pub bytes: u64,
+}
+
+/// One window after another, shared by nobody.
+pub(crate) fn side_by_side(items: &[Item]) -> Layout {
+    stack(items.iter().map(|item| item.bytes))
+}
+
+fn stack(sizes: impl Iterator<Item = u64>) -> Layout {
+    let mut layout = Layout { offsets: Vec::new(), bytes: 0 };
+    for size in sizes {
+        layout.offsets.push(layout.bytes);
+        layout.bytes += size;
+    }
+    layout
+}
+
+/// One buffer after another, each as large as its class; `None` when they do not add up within 64 bits.
+pub(crate) fn by_class(items: &[Item], align: u64) -> Option<Layout> {
+    let classes: Vec<u64> = items.iter().map(|item| class_bytes(item.bytes, align)).collect::<Option<_>>()?;
+    let buffers = recycle(items, &classes);
+    buffers.class.iter().try_fold(0u64, |sum, &class| sum.checked_add(class))?;
+    Some(lay_out_buffers(&buffers.of_item, &buffers.class))
+}
+
+/// First fit over several orders; stops at the first that needs no more than `bound`.
+pub(crate) fn packed(items: &[Item], align: u64, bound: u64) -> Layout {
+    let life = |i: usize| u64::from(items[i].last - items[i].first) + 1;
+    let area = |i: usize| u128::from(items[i].bytes) * u128::from(life(i));
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    let mut best: Option<Layout> = None;
+    for attempt in 0..4 {
+        // The last part of each key is the index, so that the order never depends on the one before.
+        match attempt {
+            0 => order.sort_unstable_by_key(|&i| (Reverse(items[i].bytes), items[i].first, i)),
+            1 => order.sort_unstable_by_key(|&i| (Reverse(area(i)), items[i].first, i)),
+            2 => order.sort_unstable_by_key(|&i| (Reverse(life(i)), Reverse(items[i].bytes), i)),
+            _ => order.sort_unstable_by_key(|&i| (items[i].first, Reverse(items[i].bytes), i)),
+        }
+        let layout = first_fit(items, &order);
+        if best.as_ref().is_none_or(|best| layout.bytes < best.bytes) {
+            best = Some(layout);
+        }
+        if let Some(best) = best.take_if(|best| best.bytes <= bound) {
+            return best;
+        }
+    }
+    // Greedy orders promise nothing, so the baseline is tried as well: a packed plan is never worse than it.
+    let recycled = tight_buffers(items, align);
+    match (best, recycled) {
+        (Some(best), Some(recycled)) if recycled.bytes < best.bytes => recycled,
+        (Some(best), _) => best,
+        (None, _) => side_by_side(items),
+    }
+}
+
+/// The buffers of the size classes, each only as large as the largest item that uses it.
+fn tight_buffers(items: &[Item], align: u64) -> Option<Layout> {
+    let classes: Vec<u64> = items.iter().map(|item| class_bytes(item.bytes, align)).collect::<Option<_>>()?;
+    let buffers = recycle(items, &classes);
+    let mut sizes = vec![0; buffers.class.len()];
+    for (item, &buffer) in items.iter().zip(&buffers.of_item) {
+        sizes[buffer] = item.bytes.max(sizes[buffer]);
+    }
+    Some(lay_out_buffers(&buffers.of_item, &sizes))
+}
+
+fn lay_out_buffers(of_item: &[usize], sizes: &[u64]) -> Layout {
+    let Layout { offsets, bytes } = stack(sizes.iter().copied());
+    Layout { offsets: of_item.iter().map(|&buffer| offsets[buffer]).collect(), bytes }
+}
+
+/// An item that has its place.
+#[derive(Clone, Copy)]
+struct Placed {
+    start: u64,
+    end: u64,
+    first: u32,
+    last: u32,
+}
+
+/// Places the items in the given order, each at the lowest offset where it overlaps nothing that lives at the same time.
+fn first_fit(items: &[Item], order: &[usize]) -> Layout {
+    let mut layout = Layout { offsets: vec![0; items.len()], bytes: 0 };
+    // Sorted by start, so that one walk finds the lowest gap.
+    let mut placed: Vec<Placed> = Vec::with_capacity(items.len());
+    for &i in order {
+        let item = items[i];
+        let mut start = 0;
+        for other in &placed {
+            // Everything from here on starts behind the gap, whether it lives at the same time or not.
+            if other.start >= start + item.bytes {
+                break;
+            }
+            if other.first <= item.last && item.first <= other.last {
+                start = start.max(other.end);
+            }
+        }
+        let end = start + item.bytes;
+        layout.offsets[i] = start;
+        layout.bytes = layout.bytes.max(end);
+        let at = placed.partition_point(|other| other.start <= start);
+        placed.insert(at, Placed { start, end, first: item.first, last: item.last });
+    }
+    layout
+}
