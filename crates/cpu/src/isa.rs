@@ -1,5 +1,8 @@
 //! Which instruction sets this CPU offers, found once; a caller may force one.
 
+use std::fmt;
+use std::str::FromStr;
+
 /// A tier of kernels. Every tier gives the same bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Isa {
@@ -7,4 +10,103 @@ pub enum Isa {
     Scalar,
     /// AVX2 with FMA and F16C.
     Avx2,
+}
+
+/// A name that is no instruction set.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown instruction set \"{name}\": expected one of {}", names())]
+pub struct UnknownIsa {
+    /// The name as given.
+    pub name: String,
+}
+
+impl Isa {
+    /// All tiers, the slowest first.
+    pub const ALL: [Isa; 2] = [Isa::Scalar, Isa::Avx2];
+
+    /// The best tier that the CPU and the operating system support.
+    pub fn detect() -> Isa {
+        let mut usable = Isa::ALL.into_iter().rev();
+        usable.find(|isa| isa.is_available().is_ok()).unwrap_or(Isa::Scalar)
+    }
+
+    /// Whether this machine can run the tier; the error says what is missing.
+    ///
+    /// The answer covers the operating system too, which must save the wide registers.
+    pub fn is_available(self) -> Result<(), &'static str> {
+        match self {
+            Isa::Scalar => Ok(()),
+            Isa::Avx2 => avx2_available(),
+        }
+    }
+
+    /// The name that [`Isa::from_str`] reads.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Isa::Scalar => "scalar",
+            Isa::Avx2 => "avx2",
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn avx2_available() -> Result<(), &'static str> {
+    if !std::arch::is_x86_feature_detected!("avx2") {
+        return Err("the CPU or the operating system lacks AVX2");
+    }
+    if !std::arch::is_x86_feature_detected!("fma") {
+        return Err("the CPU lacks FMA");
+    }
+    if !std::arch::is_x86_feature_detected!("f16c") {
+        return Err("the CPU lacks F16C");
+    }
+    Ok(())
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn avx2_available() -> Result<(), &'static str> {
+    Err("AVX2 exists on x86-64 only")
+}
+
+impl fmt::Display for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Isa {
+    type Err = UnknownIsa;
+
+    fn from_str(name: &str) -> Result<Isa, UnknownIsa> {
+        let found = Isa::ALL.into_iter().find(|isa| isa.name() == name);
+        found.ok_or_else(|| UnknownIsa { name: name.into() })
+    }
+}
+
+fn names() -> String {
+    Isa::ALL.map(Isa::name).join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back() {
+        for isa in Isa::ALL {
+            assert_eq!(isa.name().parse(), Ok(isa));
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_the_known_ones() {
+        let error = "sse9".parse::<Isa>().unwrap_err();
+        let expected = "unknown instruction set \"sse9\": expected one of scalar, avx2";
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn what_is_detected_is_available() {
+        assert_eq!(Isa::detect().is_available(), Ok(()));
+    }
 }
