@@ -14,8 +14,9 @@ pub(crate) const NAME_BYTES_MAX: usize = 65535;
 pub(crate) const MAGIC: [u8; 4] = *b"GGUF";
 pub(crate) const KEY_ALIGNMENT: &str = "general.alignment";
 
-/// The smallest key-value pair: length, a key of one byte, type, a value of one byte.
-const KEY_BYTES_MIN: usize = 8 + 1 + 4 + 1;
+/// The smallest part of a key-value pair: its length. A pair needs a few bytes more, but the error
+/// of a pair that is cut off should name the pair and not the count.
+const KEY_BYTES_MIN: usize = 8;
 /// The smallest entry of the tensor table: length, no name, dimension count, type, offset.
 const TENSOR_BYTES_MIN: usize = 8 + 4 + 4 + 8;
 
