@@ -1,1 +1,31 @@
-//! Tokenizers and chat templates.
+//! Text to tokens and back, and chats to text.
+//!
+//! - [`Tokenizer`]: built from a [`VocabularyData`] (plain data; this crate knows no file format),
+//!   encodes text to ids and gives the bytes of an id. Byte-level BPE so far; one file an algorithm.
+//! - [`StreamDecoder`]: bytes of tokens to whole characters while they arrive.
+//! - [`ChatTemplate`]: messages to the text that a model was trained on.
+//! - [`Segment`]: rendered text that remembers which parts a user wrote, so that control tokens
+//!   are matched only in what the template itself wrote.
+//!
+//! The crate does no I/O, keeps no process-wide state, and its time on any text is close to linear.
+
+mod error;
+mod vocabulary;
+
+mod tokenizer;
+
+mod special;
+
+mod bpe;
+mod bytes;
+mod class;
+mod pretokenizer;
+mod word_cache;
+
+mod stream;
+
+pub use error::Error;
+pub use pretokenizer::PreTokenizer;
+pub use stream::StreamDecoder;
+pub use tokenizer::{EncodeOptions, Segment, Tokenizer};
+pub use vocabulary::{Strings, TokenKind, VocabularyData};

@@ -1,0 +1,109 @@
+//! Finds the tokens that are matched in the text as they stand, before any splitting or merging.
+
+use std::ops::Range;
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, Input, MatchKind};
+use hashbrown::HashMap;
+
+use crate::vocabulary::{TokenKind, TokenTable};
+
+/// Texts by which models end a turn or a document. Some files list such a token as normal text; it
+/// is matched as markup nevertheless, since that is what a template that writes it means.
+pub(crate) const END_TEXTS: &[&str] = &[
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|end|>",
+    "<|endoftext|>",
+    "<|end_of_text|>",
+    "<end_of_turn>",
+    "<eos>",
+    "</s>",
+];
+
+/// Markup (control and unknown tokens, and [`END_TEXTS`]) and user-defined tokens. At each place the
+/// longest wins, and the leftmost match goes first.
+pub(crate) struct SpecialTokens {
+    // None where the vocabulary has no such token.
+    automaton: Option<AhoCorasick>,
+    // (patterns) token of each pattern of the automaton
+    specials: Vec<Special>,
+    by_text: HashMap<Box<[u8]>, Special>,
+    // Lengths in bytes that occur, longest first.
+    lengths: Vec<usize>,
+}
+
+impl SpecialTokens {
+    pub(crate) fn new(tokens: &TokenTable) -> SpecialTokens {
+        let special = |id| Some(Special { id, is_markup: is_markup(tokens, id)? });
+        let specials: Vec<Special> = (0..tokens.len() as u32).filter_map(special).collect();
+        let texts: Vec<&[u8]> = specials.iter().map(|special| tokens.text(special.id).as_bytes()).collect();
+        let mut lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
+        lengths.sort_unstable_by_key(|&length| std::cmp::Reverse(length));
+        lengths.dedup();
+        let automaton = (!texts.is_empty()).then(|| {
+            AhoCorasickBuilder::new()
+                .match_kind(MatchKind::LeftmostLongest)
+                .build(&texts)
+                .expect("the texts of a vocabulary fit 32-bit states")
+        });
+        let by_text = texts.iter().map(|&text| text.into()).zip(specials.iter().copied()).collect();
+        SpecialTokens { automaton, specials, by_text, lengths }
+    }
+
+    /// The first match at or after `from`: its range in `text` and its token.
+    ///
+    /// Markup is only matched outside the `protected` ranges (in order, not overlapping), a
+    /// user-defined token anywhere. `protected` is shortened to the ranges that end after `from`.
+    pub(crate) fn find(
+        &self,
+        text: &[u8],
+        mut from: usize,
+        protected: &mut &[Range<usize>],
+    ) -> Option<(Range<usize>, u32)> {
+        let automaton = self.automaton.as_ref()?;
+        loop {
+            let found = automaton.find(Input::new(text).range(from..))?;
+            let start = found.start();
+            while protected.first().is_some_and(|range| range.end <= start) {
+                *protected = &protected[1..];
+            }
+            let first_protected =
+                protected.iter().find(|range| !range.is_empty()).map_or(usize::MAX, |range| range.start);
+            let allowed = |special: Special, end| !special.is_markup || end <= first_protected;
+            let special = self.specials[found.pattern().as_usize()];
+            if allowed(special, found.end()) {
+                return Some((found.range(), special.id));
+            }
+            // The longest one here reaches into protected text: a shorter one may not.
+            for &length in self.lengths.iter().filter(|&&length| length < found.len()) {
+                let end = start + length;
+                if let Some(&special) = self.by_text.get(&text[start..end])
+                    && allowed(special, end)
+                {
+                    return Some((start..end, special.id));
+                }
+            }
+            from = start + 1;
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Special {
+    id: u32,
+    is_markup: bool,
+}
+
+/// Whether a token is matched as markup (true) or as text (false); none for one that is not
+/// matched as it stands.
+fn is_markup(tokens: &TokenTable, id: u32) -> Option<bool> {
+    let text = tokens.text(id);
+    match tokens.kind(id) {
+        _ if text.is_empty() => None,
+        TokenKind::Unknown | TokenKind::Control => Some(true),
+        TokenKind::UserDefined => Some(false),
+        TokenKind::Normal => END_TEXTS.contains(&text).then_some(true),
+        TokenKind::Unused | TokenKind::Byte => None,
+    }
+}

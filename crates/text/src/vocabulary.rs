@@ -1,0 +1,276 @@
+//! What a tokenizer is made of: plain data in, a checked table of tokens out.
+
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+
+use crate::Error;
+use crate::bytes;
+
+/// A list of strings that lies wherever its owner keeps it.
+pub trait Strings {
+    /// Number of strings.
+    fn len(&self) -> usize;
+
+    /// The string at `index`, which is less than [`Strings::len`].
+    fn get(&self, index: usize) -> &str;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<S: AsRef<str>> Strings for Vec<S> {
+    fn len(&self) -> usize {
+        self.as_slice().len()
+    }
+    fn get(&self, index: usize) -> &str {
+        self[index].as_ref()
+    }
+}
+
+impl<S: AsRef<str>> Strings for &[S] {
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+    fn get(&self, index: usize) -> &str {
+        self[index].as_ref()
+    }
+}
+
+impl<S: AsRef<str>, const N: usize> Strings for [S; N] {
+    fn len(&self) -> usize {
+        N
+    }
+    fn get(&self, index: usize) -> &str {
+        self[index].as_ref()
+    }
+}
+
+/// The tokenizer's metadata as a model file states it. Nothing in it is trusted.
+#[derive(Clone, Copy)]
+pub struct VocabularyData<'a> {
+    /// The algorithm, `tokenizer.ggml.model`.
+    pub model: &'a str,
+    /// The pre-tokenizer of byte-level BPE, `tokenizer.ggml.pre`.
+    pub pre: Option<&'a str>,
+    /// The text of each token, as spelled in the file.
+    pub tokens: &'a dyn Strings,
+    /// One [`TokenKind`] a token as a number; absent: all are normal.
+    pub token_types: Option<&'a [i32]>,
+    /// The merges of BPE, best first, each `left right`.
+    pub merges: &'a dyn Strings,
+    /// Begin of sequence.
+    pub bos: Option<u32>,
+    /// End of sequence.
+    pub eos: Option<u32>,
+    /// End of turn.
+    pub eot: Option<u32>,
+    /// What stands for unknown text.
+    pub unk: Option<u32>,
+    /// Padding.
+    pub pad: Option<u32>,
+    /// Further tokens that end a generation, beside `eos`, `eot` and control tokens with usual names.
+    pub eog: &'a [u32],
+    /// Whether encoding adds BOS; absent: as the algorithm and pre-tokenizer usually do.
+    pub add_bos: Option<bool>,
+    /// Whether encoding adds EOS; absent: no.
+    pub add_eos: Option<bool>,
+}
+
+impl Default for VocabularyData<'_> {
+    /// No model, no tokens.
+    fn default() -> Self {
+        const NONE: &[&str; 0] = &[];
+        VocabularyData {
+            model: "",
+            pre: None,
+            tokens: NONE,
+            token_types: None,
+            merges: NONE,
+            bos: None,
+            eos: None,
+            eot: None,
+            unk: None,
+            pad: None,
+            eog: &[],
+            add_bos: None,
+            add_eos: None,
+        }
+    }
+}
+
+/// What a token is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenKind {
+    /// Ordinary text.
+    Normal = 1,
+    /// Stands for text that the vocabulary cannot express.
+    Unknown = 2,
+    /// Markup of the model: begin, end, turns. Not part of the text.
+    Control = 3,
+    /// Added text that is always one token.
+    UserDefined = 4,
+    /// A place in the table without a meaning.
+    Unused = 5,
+    /// A single byte.
+    Byte = 6,
+}
+
+impl TokenKind {
+    fn from_number(number: i32) -> Option<TokenKind> {
+        Some(match number {
+            1 => TokenKind::Normal,
+            2 => TokenKind::Unknown,
+            3 => TokenKind::Control,
+            4 => TokenKind::UserDefined,
+            5 => TokenKind::Unused,
+            6 => TokenKind::Byte,
+            _ => return None,
+        })
+    }
+}
+
+/// All tokens: text, bytes and kind of each, and the id of a text.
+pub(crate) struct TokenTable {
+    texts: Packed,
+    // The bytes that a token stands for, in the same order.
+    pieces: Packed,
+    kinds: Vec<TokenKind>,
+    by_text: HashTable<u32>,
+    hasher: foldhash::fast::RandomState,
+}
+
+/// Byte strings one after the other.
+struct Packed {
+    bytes: Vec<u8>,
+    // (count + 1) offsets into `bytes`
+    starts: Vec<u32>,
+}
+
+impl Packed {
+    fn new(count: usize, bytes: usize) -> Packed {
+        let mut starts = Vec::with_capacity(count + 1);
+        starts.push(0);
+        Packed { bytes: Vec::with_capacity(bytes), starts }
+    }
+
+    /// Ends the string whose bytes were appended to `bytes`.
+    fn end_string(&mut self) -> Result<(), Error> {
+        let end = u32::try_from(self.bytes.len()).map_err(|_| Error::TooLarge {
+            what: "the text of tokenizer.ggml.tokens",
+            found: self.bytes.len(),
+            limit: u32::MAX as usize,
+        })?;
+        self.starts.push(end);
+        Ok(())
+    }
+
+    fn get(&self, id: u32) -> &[u8] {
+        let id = id as usize;
+        &self.bytes[self.starts[id] as usize..self.starts[id + 1] as usize]
+    }
+}
+
+impl TokenTable {
+    /// Checks and copies the tokens; those of byte-level BPE are spelled in the byte alphabet.
+    pub(crate) fn new(data: &VocabularyData) -> Result<TokenTable, Error> {
+        let count = data.tokens.len();
+        if count == 0 {
+            return Err(Error::VocabularyEmpty);
+        }
+        // One less than the ids, so that u32::MAX can mean "no token".
+        let limit = i32::MAX as usize;
+        if count > limit {
+            return Err(Error::TooLarge { what: "tokenizer.ggml.tokens", found: count, limit });
+        }
+        let kinds = kinds(data, count)?;
+        let mut table = TokenTable {
+            texts: Packed::new(count, count * 8),
+            pieces: Packed::new(count, count * 7),
+            kinds,
+            by_text: HashTable::with_capacity(count),
+            hasher: foldhash::fast::RandomState::default(),
+        };
+        for id in 0..count as u32 {
+            table.push(id, data.tokens.get(id as usize))?;
+        }
+        Ok(table)
+    }
+
+    fn push(&mut self, id: u32, text: &str) -> Result<(), Error> {
+        self.texts.bytes.extend_from_slice(text.as_bytes());
+        self.texts.end_string()?;
+        match self.kinds[id as usize] {
+            TokenKind::Normal | TokenKind::Byte => {
+                bytes::decode_into(text, &mut self.pieces.bytes).map_err(|found| Error::TokenNotBytes {
+                    id,
+                    text: text.to_owned(),
+                    found,
+                })?;
+            }
+            // A place without a meaning has no text either.
+            TokenKind::Unused => {}
+            TokenKind::Unknown | TokenKind::Control | TokenKind::UserDefined => {
+                self.pieces.bytes.extend_from_slice(text.as_bytes());
+            }
+        }
+        self.pieces.end_string()?;
+
+        let (texts, hasher) = (&self.texts, &self.hasher);
+        let slot = self.by_text.entry(
+            hasher.hash_one(text.as_bytes()),
+            |&other| texts.get(other) == text.as_bytes(),
+            |&other| hasher.hash_one(texts.get(other)),
+        );
+        match slot {
+            Entry::Occupied(first) => {
+                Err(Error::TokenDuplicate { first: *first.get(), second: id, text: text.to_owned() })
+            }
+            Entry::Vacant(slot) => {
+                slot.insert(id);
+                Ok(())
+            }
+        }
+    }
+
+    /// Number of tokens.
+    pub(crate) fn len(&self) -> usize {
+        self.kinds.len()
+    }
+
+    pub(crate) fn kind(&self, id: u32) -> TokenKind {
+        self.kinds[id as usize]
+    }
+
+    /// The bytes that a token stands for.
+    pub(crate) fn piece(&self, id: u32) -> &[u8] {
+        self.pieces.get(id)
+    }
+
+    /// The text of a token as the file spells it.
+    pub(crate) fn text(&self, id: u32) -> &str {
+        std::str::from_utf8(self.texts.get(id)).expect("copied from a str")
+    }
+
+    /// The token that the file spells so.
+    pub(crate) fn id_of_text(&self, text: &str) -> Option<u32> {
+        let hash = self.hasher.hash_one(text.as_bytes());
+        self.by_text.find(hash, |&id| self.texts.get(id) == text.as_bytes()).copied()
+    }
+}
+
+fn kinds(data: &VocabularyData, count: usize) -> Result<Vec<TokenKind>, Error> {
+    let Some(types) = data.token_types else {
+        return Ok(vec![TokenKind::Normal; count]);
+    };
+    if types.len() != count {
+        return Err(Error::TokenTypeCount { found: types.len(), expected: count });
+    }
+    let kind = |(id, &found): (usize, &i32)| {
+        TokenKind::from_number(found).ok_or(Error::TokenTypeUnknown { id: id as u32, found })
+    };
+    types.iter().enumerate().map(kind).collect()
+}
