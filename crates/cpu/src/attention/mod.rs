@@ -1,0 +1,166 @@
+//! Attention over a paged KV cache.
+//!
+//! The result of a token depends on its query, its position and the pages of its sequence, and on
+//! nothing else: every tier walks the visible positions in ranges of [`RANGE`], and folds the
+//! ranges from the left as NUMERICS says, however tokens are grouped into calls.
+
+mod scalar;
+mod scratch;
+
+use std::ops::Range;
+
+use graph::DType;
+
+use crate::isa::Isa;
+use crate::kv::kv_row_bytes;
+
+/// Positions of a page of the cache. A page starts at a multiple of it.
+pub const PAGE: usize = 32;
+/// Positions of a range: the softmax of a range is relative to the largest score in it.
+pub const RANGE: usize = 256;
+
+/// The keys or the values of one layer.
+///
+/// Position `i` of page `p` of head `h` of the cache is the row at
+/// `base + p * page_bytes + (h * PAGE + i) * kv_row_bytes(dtype, head_dim)`.
+#[derive(Clone, Copy, Debug)]
+pub struct Cache {
+    /// F32, F16 or Q8_0.
+    pub dtype: DType,
+    /// The first byte of page 0.
+    pub base: *const u8,
+    /// Bytes from a page to the next one.
+    pub page_bytes: usize,
+}
+
+/// The attention of one layer for the tokens of a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct Attention<'a> {
+    /// Heads of the queries, a multiple of `heads_kv`.
+    pub heads: usize,
+    /// Heads of the cache; head `h` of the queries reads head `h / (heads / heads_kv)`.
+    pub heads_kv: usize,
+    /// Elements of a head.
+    pub head_dim: usize,
+    /// Factor of the scores.
+    pub scale: f32,
+    /// Queries: head `h` of token `t` is at `q + t * q_stride + h * head_dim`.
+    pub q: *const f32,
+    /// Elements from a token's queries to the next one's.
+    pub q_stride: usize,
+    /// Results, laid out as the queries.
+    pub out: *mut f32,
+    /// Elements from a token's results to the next one's.
+    pub out_stride: usize,
+    /// Position of each token, not negative.
+    pub positions: &'a [i32],
+    /// Row of `page_tables` of each token.
+    pub sequences: &'a [i32],
+    /// Rows of page numbers, one row a sequence.
+    pub page_tables: &'a [i32],
+    /// Elements of a row of `page_tables`.
+    pub table_stride: usize,
+    /// The keys.
+    pub k: Cache,
+    /// The values.
+    pub v: Cache,
+    /// With a window of `w`, a token at `p` sees the positions from `p - w + 1` to `p`; without, all
+    /// positions up to its own.
+    pub window: Option<usize>,
+}
+
+// SAFETY: the pointers are used only by `attention`, whose caller promises that concurrent calls
+// write different results.
+unsafe impl Send for Attention<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Attention<'_> {}
+
+impl Attention<'_> {
+    /// Query heads that share a head of the cache.
+    fn group(&self) -> usize {
+        self.heads / self.heads_kv
+    }
+
+    /// The positions that a token sees.
+    fn visible(&self, token: usize) -> Range<usize> {
+        let end = position(self.positions[token]) + 1;
+        let start = self.window.map_or(0, |window| end.saturating_sub(window));
+        start..end
+    }
+
+    /// The pages of a token's sequence.
+    fn table(&self, token: usize) -> &[i32] {
+        let row = position(self.sequences[token]) * self.table_stride;
+        &self.page_tables[row..row + self.table_stride]
+    }
+
+    /// # Safety
+    /// The token and the head exist in `q`.
+    unsafe fn query(&self, token: usize, head: usize) -> *const f32 {
+        // SAFETY: the caller's promise.
+        unsafe { self.q.add(token * self.q_stride + head * self.head_dim) }
+    }
+
+    /// # Safety
+    /// The token and the head exist in `out`.
+    unsafe fn result(&self, token: usize, head: usize) -> *mut f32 {
+        // SAFETY: the caller's promise.
+        unsafe { self.out.add(token * self.out_stride + head * self.head_dim) }
+    }
+}
+
+impl Cache {
+    /// The row of `position`, in the pages of `table`.
+    ///
+    /// # Safety
+    /// The page that the table names is inside the cache.
+    unsafe fn row(&self, table: &[i32], head: usize, head_dim: usize, position_: usize) -> *const u8 {
+        let page = position(table[position_ / PAGE]);
+        let row = head * PAGE + position_ % PAGE;
+        // SAFETY: the caller's promise.
+        unsafe { self.base.add(page * self.page_bytes + row * kv_row_bytes(self.dtype, head_dim)) }
+    }
+}
+
+/// A number that the runtime has checked not to be negative.
+fn position(number: i32) -> usize {
+    usize::try_from(number).expect("positions, sequences and visible pages are not negative")
+}
+
+/// Computes the query heads that read head `kv_head` of the cache, for some tokens of the batch.
+///
+/// Cells that a token does not see are never part of its result, whatever they hold.
+///
+/// # Safety
+/// `q` and `out` hold all tokens and heads, as the fields say; every page of a visible position is
+/// inside `k.base` and `v.base`, written, and aligned to an element (F32, F16). Nothing writes `q`
+/// or the cache meanwhile, no other call writes the same heads of the same tokens, and `out` does not
+/// overlap `q`. `scratch` has at least [`attention_scratch_bytes`] bytes. The
+/// CPU can run `isa`.
+pub unsafe fn attention(
+    isa: Isa,
+    task: &Attention,
+    tokens: Range<usize>,
+    kv_head: usize,
+    scratch: &mut [u8],
+) {
+    assert!(task.heads.is_multiple_of(task.heads_kv));
+    assert!(kv_head < task.heads_kv);
+    assert!(task.window != Some(0));
+    let bytes = attention_scratch_bytes(isa, task.head_dim, task.group(), tokens.len());
+    assert!(scratch.len() >= bytes);
+    // SAFETY: the caller's promise; that covers AVX2.
+    unsafe {
+        match isa {
+            Isa::Scalar | Isa::Avx2 => scalar::attention(task, tokens, kv_head, scratch),
+        }
+    }
+}
+
+/// Bytes of scratch of a call with `group` query heads a head of the cache and at most `tokens`
+/// tokens.
+pub fn attention_scratch_bytes(isa: Isa, head_dim: usize, _group: usize, _tokens: usize) -> usize {
+    match isa {
+        Isa::Scalar | Isa::Avx2 => scalar::scratch_bytes(head_dim),
+    }
+}

@@ -1,0 +1,38 @@
+//! Eight lanes of the element by element operations.
+
+use std::arch::x86_64::*;
+
+use super::each;
+use crate::math;
+use crate::math::avx2::silu;
+
+/// # Safety
+/// As [`super::add`], on a CPU with AVX2 and FMA.
+#[target_feature(enable = "avx2,fma,f16c")]
+pub unsafe fn add(a: *const f32, b: *const f32, out: *mut f32, n: usize) {
+    let whole = n / 8 * 8;
+    // SAFETY: the elements are below n.
+    unsafe {
+        for i in (0..whole).step_by(8) {
+            let sum = _mm256_add_ps(_mm256_loadu_ps(a.add(i)), _mm256_loadu_ps(b.add(i)));
+            _mm256_storeu_ps(out.add(i), sum);
+        }
+        each(a, b, out, whole..n, |a, b| a + b);
+    }
+}
+
+/// # Safety
+/// As [`super::swiglu`], on a CPU with AVX2 and FMA.
+#[target_feature(enable = "avx2,fma,f16c")]
+pub unsafe fn swiglu(gate: *const f32, up: *const f32, out: *mut f32, n: usize) {
+    let whole = n / 8 * 8;
+    // SAFETY: the elements are below n.
+    unsafe {
+        for i in (0..whole).step_by(8) {
+            let gate = silu(_mm256_loadu_ps(gate.add(i)));
+            let product = _mm256_mul_ps(gate, _mm256_loadu_ps(up.add(i)));
+            _mm256_storeu_ps(out.add(i), product);
+        }
+        each(gate, up, out, whole..n, |gate, up| math::silu(gate) * up);
+    }
+}

@@ -1,0 +1,42 @@
+//! Eight lanes of RMS norm.
+
+use std::arch::x86_64::*;
+
+use super::factor;
+use crate::math::avx2::{first_lanes, tree};
+
+/// # Safety
+/// As [`super::rms_norm_row_raw`], on a CPU with AVX2 and FMA.
+#[target_feature(enable = "avx2,fma,f16c")]
+pub unsafe fn rms_norm_row(x: *const f32, w: &[f32], eps: f32, out: *mut f32) {
+    let n = w.len();
+    let whole = n / 8 * 8;
+    let tail = first_lanes(n - whole);
+    let mut sums = [_mm256_setzero_ps(); 2];
+    // SAFETY: every load and store is of elements below n, which x, w and out have; a masked lane
+    // touches no memory.
+    unsafe {
+        for k in (0..whole).step_by(8) {
+            let v = _mm256_loadu_ps(x.add(k));
+            let sum = &mut sums[k / 8 % 2];
+            *sum = _mm256_fmadd_ps(v, v, *sum);
+        }
+        if whole < n {
+            // A masked lane is 0; it adds 0 to a sum of squares, which is never -0.
+            let v = _mm256_maskload_ps(x.add(whole), tail);
+            let sum = &mut sums[whole / 8 % 2];
+            *sum = _mm256_fmadd_ps(v, v, *sum);
+        }
+        let r = _mm256_set1_ps(factor(tree(sums[0], sums[1]), n, eps));
+        for k in (0..whole).step_by(8) {
+            let v = _mm256_mul_ps(_mm256_loadu_ps(x.add(k)), r);
+            let v = _mm256_mul_ps(v, _mm256_loadu_ps(w.as_ptr().add(k)));
+            _mm256_storeu_ps(out.add(k), v);
+        }
+        if whole < n {
+            let v = _mm256_mul_ps(_mm256_maskload_ps(x.add(whole), tail), r);
+            let v = _mm256_mul_ps(v, _mm256_maskload_ps(w.as_ptr().add(whole), tail));
+            _mm256_maskstore_ps(out.add(whole), tail, v);
+        }
+    }
+}
