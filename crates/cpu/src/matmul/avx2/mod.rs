@@ -1,24 +1,79 @@
 //! AVX2 kernels of the matrix products.
+//!
+//! Types in blocks of 32 share two kernels, [`few`] and [`panel`]; a type is one implementation of
+//! [`Block32`]. Floats have theirs in [`float`].
 
 use std::ops::Range;
 
 use graph::DType;
 
-use super::{Activations, Output, Weights, scalar};
+use super::{Activations, Output, Weights};
+
+mod block32;
+mod few;
+mod float;
+mod lanes;
+mod panel;
+mod q4;
+mod q8;
+
+use block32::Block32;
+
+/// Tokens from which on unpacking a panel pays.
+const PANEL_TOKENS: usize = 4;
 
 /// # Safety
-/// As [`super::matmul`], whose checks were made.
+/// The CPU has AVX2, FMA and F16C; otherwise as [`super::matmul`], whose checks were made.
 pub(super) unsafe fn matmul(
     w: &Weights,
     rows: Range<usize>,
     x: &Activations,
     y: &Output,
-    _scratch: &mut [u8],
+    scratch: &mut [u8],
 ) {
     // SAFETY: the same conditions.
-    unsafe { scalar::matmul(w, rows, x, y) }
+    unsafe {
+        match w.dtype {
+            DType::F32 => float::matmul::<float::F32>(w, rows, x, y, scratch),
+            DType::F16 => float::matmul::<float::F16>(w, rows, x, y, scratch),
+            DType::BF16 => float::matmul::<float::BF16>(w, rows, x, y, scratch),
+            DType::Q4_0 => blocks::<q4::Q4_0>(w, rows, x, y, scratch),
+            DType::Q4_1 => blocks::<q4::Q4_1>(w, rows, x, y, scratch),
+            DType::Q8_0 => blocks::<q8::Q8_0>(w, rows, x, y, scratch),
+            DType::I32 | DType::A32 => panic!("{} is no type of weights", w.dtype),
+        }
+    }
 }
 
-pub(super) fn scratch_bytes(_dtype: DType, _cols: usize, _tokens: usize) -> usize {
-    0
+pub(super) fn scratch_bytes(dtype: DType, cols: usize, tokens: usize) -> usize {
+    match dtype {
+        DType::F32 | DType::F16 | DType::BF16 => float::scratch_bytes(dtype, cols, tokens),
+        DType::Q4_0 => blocks_scratch_bytes::<q4::Q4_0>(cols, tokens),
+        DType::Q4_1 => blocks_scratch_bytes::<q4::Q4_1>(cols, tokens),
+        DType::Q8_0 => blocks_scratch_bytes::<q8::Q8_0>(cols, tokens),
+        DType::I32 | DType::A32 => panic!("{dtype} is no type of weights"),
+    }
+}
+
+/// # Safety
+/// As [`matmul`].
+unsafe fn blocks<T: Block32>(
+    w: &Weights,
+    rows: Range<usize>,
+    x: &Activations,
+    y: &Output,
+    scratch: &mut [u8],
+) {
+    // SAFETY: the same conditions.
+    unsafe {
+        if x.tokens < PANEL_TOKENS {
+            few::matmul::<T>(w, rows, x, y);
+        } else {
+            panel::matmul::<T>(w, rows, x, y, scratch);
+        }
+    }
+}
+
+fn blocks_scratch_bytes<T: Block32>(cols: usize, tokens: usize) -> usize {
+    if tokens < PANEL_TOKENS { 0 } else { panel::scratch_bytes::<T>(cols) }
 }

@@ -1,0 +1,96 @@
+//! Moving eight rows into lanes.
+
+use std::arch::x86_64::*;
+
+use super::block32::Rows;
+
+/// Reads 16 bytes at an offset into each row and transposes them: vector `g` of the result holds
+/// bytes `4 g` to `4 g + 3` of row `l` in its lane `l`.
+///
+/// # Safety
+/// The CPU has AVX2, and the bytes are readable.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn transpose(rows: &Rows, offset: usize) -> [__m256i; 4] {
+    // SAFETY: the caller's.
+    let [ab, cd] = unsafe { pairs(rows, offset) };
+    let (low, high) = (_mm256_unpacklo_epi32(ab[0], ab[1]), _mm256_unpacklo_epi32(cd[0], cd[1]));
+    let (low2, high2) = (_mm256_unpackhi_epi32(ab[0], ab[1]), _mm256_unpackhi_epi32(cd[0], cd[1]));
+    [
+        _mm256_unpacklo_epi64(low, high),
+        _mm256_unpackhi_epi64(low, high),
+        _mm256_unpacklo_epi64(low2, high2),
+        _mm256_unpackhi_epi64(low2, high2),
+    ]
+}
+
+/// The first vector of [`transpose`] at offset 0 alone: the four bytes at the start of each row.
+///
+/// # Safety
+/// As [`transpose`]: 16 bytes are read.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn first_words(rows: &Rows) -> __m256i {
+    // SAFETY: the caller's.
+    let [ab, cd] = unsafe { pairs(rows, 0) };
+    _mm256_unpacklo_epi64(_mm256_unpacklo_epi32(ab[0], ab[1]), _mm256_unpacklo_epi32(cd[0], cd[1]))
+}
+
+/// 16 bytes of rows 0 and 4, 1 and 5, 2 and 6, 3 and 7 in the halves of a vector each.
+///
+/// # Safety
+/// As [`transpose`].
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn pairs(rows: &Rows, offset: usize) -> [[__m256i; 2]; 2] {
+    // SAFETY: the caller's.
+    unsafe {
+        [
+            [pair(rows[0], rows[4], offset), pair(rows[1], rows[5], offset)],
+            [pair(rows[2], rows[6], offset), pair(rows[3], rows[7], offset)],
+        ]
+    }
+}
+
+/// # Safety
+/// As [`transpose`].
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn pair(low: *const u8, high: *const u8, offset: usize) -> __m256i {
+    // SAFETY: the caller's.
+    unsafe {
+        let low = _mm_loadu_si128(low.add(offset).cast());
+        let high = _mm_loadu_si128(high.add(offset).cast());
+        _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high)
+    }
+}
+
+/// The half-precision numbers in the low and the high 16 bits of each lane.
+#[inline]
+#[target_feature(enable = "avx2,f16c")]
+pub(super) fn halves(words: __m256i) -> [__m256; 2] {
+    let sorted = _mm256_shuffle_epi8(
+        words,
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15)),
+    );
+    let sorted = _mm256_permute4x64_epi64::<0b11_01_10_00>(sorted);
+    [_mm256_cvtph_ps(_mm256_castsi256_si128(sorted)), _mm256_cvtph_ps(_mm256_extracti128_si256::<1>(sorted))]
+}
+
+/// Writes the first `count` lanes.
+///
+/// # Safety
+/// The CPU has AVX2, and `count` elements at `to` are writable.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn store_lanes(to: *mut f32, lanes: __m256, count: usize) {
+    if count >= 8 {
+        // SAFETY: eight elements are writable.
+        unsafe { _mm256_storeu_ps(to, lanes) };
+        return;
+    }
+    let index = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    let mask = _mm256_cmpgt_epi32(_mm256_set1_epi32(count as i32), index);
+    // SAFETY: lanes from `count` on are masked out.
+    unsafe { _mm256_maskstore_ps(to, mask, lanes) };
+}
