@@ -31,7 +31,7 @@
 //! # Example
 //!
 //! ```
-//! use memplan::{Options, Overwrite, Pin, Problem, Space, Step, Strategy, Value, plan};
+//! use memplan::{Options, Overwrite, Pin, Problem, Space, Step, Strategy, Value, check, plan};
 //!
 //! let mut problem = Problem::default();
 //! let ram = problem.add_space(Space { name: "ram".into(), align: 64, limit: Some(1 << 20) });
@@ -44,6 +44,7 @@
 //! problem.add_step(Step::new("mix", [x, b], [y]));
 //!
 //! let plan = plan(&problem, &Options { strategy: Strategy::Packed, in_place: true }).unwrap();
+//! check(&problem, &plan).unwrap();
 //! // `b` is made where `a` was; with `x` and `y` that is three windows of 1024 bytes, and no plan needs less.
 //! assert_eq!(plan.placement(a).unwrap().offset, plan.placement(b).unwrap().offset);
 //! assert_eq!(plan.spaces[0].bytes, 3 * 1024);
@@ -62,7 +63,7 @@
 //! # What this crate never does
 //!
 //! It does no I/O, has no dependency and no unsafe code, keeps no state between calls, and does not know what a value is
-//! for. The same problem and options give the same plan.
+//! for. The same problem and options give the same plan. [`check`] shares no code with [`plan()`].
 
 #![forbid(unsafe_code)]
 
@@ -78,8 +79,13 @@ mod storages;
 
 mod error;
 
+mod check;
+mod timeline;
+
+pub use check::{Fault, check};
 pub use error::PlanError;
 pub use plan::{Options, Placement, Plan, SpaceReport, Storage, Strategy, plan};
 pub use problem::{
     Named, Overwrite, Pin, Problem, Space, SpaceId, Step, StepId, StorageId, Value, ValueId, View,
 };
+pub use timeline::timeline;

@@ -1,0 +1,100 @@
+//! Small plans written by hand, right and wrong, and what exactly the checker says.
+
+use memplan::{Fault, Overwrite, Plan, Problem, Step, StepId, ValueId, check};
+
+use crate::common::*;
+
+/// `a` is made, `b` is made of `a`, both of 64 bytes; then `last` is read. The plan is right.
+fn two_values(overwriting: bool, last: &[usize]) -> (Problem, Plan, ValueId, ValueId) {
+    let mut p = problem();
+    let [a, b] = ["a", "b"].map(|name| value(&mut p, name, 64));
+    step(&mut p, "make a", &[], &[a]);
+    let make = Step::new("make b", [a], [b]);
+    p.add_step(if overwriting { make.overwriting(Overwrite { write: b, read: a }) } else { make });
+    let reads: Vec<ValueId> = last.iter().map(|&i| [a, b][i]).collect();
+    step(&mut p, "end", &reads, &[]);
+    let plan = planned(&p, memplan::Strategy::Naive, false);
+    (p, plan, a, b)
+}
+
+fn put(plan: &mut Plan, v: ValueId, offset: u64) {
+    let placement = plan.placements[v.index()].as_mut().expect("it is placed");
+    placement.offset = offset;
+    plan.storages[placement.storage.index()].offset = offset;
+}
+
+#[test]
+fn a_write_over_an_operand_needs_the_right() {
+    let (p, mut plan, a, b) = two_values(false, &[1]);
+    let offset = window(&plan, a).offset;
+    put(&mut plan, b, offset);
+    let fault = check(&p, &plan).unwrap_err();
+    let Fault::Clobbered { step, write, read, offset } = fault else { panic!("{fault}") };
+    assert_eq!((step.id, write.id, read.id, offset), (StepId(1), b, a, 0));
+}
+
+#[test]
+fn a_write_over_an_operand_starts_where_the_operand_starts() {
+    let (mut p, mut plan, a, b) = two_values(true, &[1]);
+    p.spaces[0].align = 1;
+    put(&mut plan, a, 0);
+    put(&mut plan, b, 32);
+    let fault = check(&p, &plan).unwrap_err();
+    assert!(matches!(fault, Fault::Clobbered { offset: 32, .. }), "{fault}");
+}
+
+#[test]
+fn a_read_after_the_overwrite_finds_the_new_owner() {
+    let (p, mut plan, a, b) = two_values(true, &[1, 0]);
+    let offset = window(&plan, a).offset;
+    put(&mut plan, b, offset);
+    let fault = check(&p, &plan).unwrap_err();
+    let Fault::Lost { value, reader, offset, owner } = fault else { panic!("{fault}") };
+    assert_eq!(
+        (value.id, reader.map(|r| r.id), offset, owner.map(|o| o.id)),
+        (a, Some(StepId(2)), 0, Some(b))
+    );
+}
+
+#[test]
+fn a_read_of_bytes_that_nobody_wrote_is_found() {
+    let (mut p, plan, a, _) = two_values(false, &[1]);
+    p.steps[0].writes.clear();
+    let fault = check(&p, &plan).unwrap_err();
+    assert!(matches!(fault, Fault::Lost { value, owner: None, .. } if value.id == a));
+}
+
+#[test]
+fn two_storages_that_only_the_table_shows_to_overlap_are_found() {
+    // Nothing is read but the second half, so running the program alone would not notice.
+    let mut p = problem();
+    p.spaces[0].align = 1;
+    let a = value(&mut p, "a", 64);
+    let half = view(&mut p, "half", a, 32, 32);
+    let b = value(&mut p, "b", 32);
+    step(&mut p, "make a", &[], &[a]);
+    step(&mut p, "make b", &[], &[b]);
+    step(&mut p, "end", &[half, b], &[]);
+    let mut plan = planned(&p, memplan::Strategy::Naive, false);
+    let offset = window(&plan, a).offset;
+    put(&mut plan, b, offset);
+    let fault = check(&p, &plan).unwrap_err();
+    assert!(matches!(fault, Fault::StoragesOverlap { step: StepId(1), .. }), "{fault}");
+}
+
+#[test]
+fn a_space_over_its_limit_is_found() {
+    let (mut p, plan, ..) = two_values(false, &[1]);
+    p.spaces[0].limit = Some(127);
+    assert_eq!(check(&p, &plan), Err(Fault::OverLimit { space: RAM, bytes: 128, limit: 127 }));
+}
+
+#[test]
+fn a_plan_of_another_problem_is_found() {
+    let (mut p, plan, ..) = two_values(false, &[1]);
+    value(&mut p, "one more", 64);
+    assert_eq!(check(&p, &plan), Err(Fault::WrongLength { table: "placements", expected: 3, found: 2 }));
+    let (mut p, plan, ..) = two_values(false, &[1]);
+    p.values[0].bytes = 63;
+    assert!(matches!(check(&p, &plan), Err(Fault::WrongSize { expected: 63, found: 64, .. })));
+}

@@ -1,0 +1,18 @@
+//! Properties of the planner and of its checker.
+
+mod common;
+mod random;
+
+mod lives;
+
+mod in_place;
+
+mod strategies;
+
+mod errors;
+
+mod checker;
+mod mutations;
+mod properties;
+
+mod picture;
