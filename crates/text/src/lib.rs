@@ -24,8 +24,11 @@ mod word_cache;
 
 mod stream;
 
+mod template;
+
 pub use error::Error;
 pub use pretokenizer::PreTokenizer;
 pub use stream::StreamDecoder;
+pub use template::{ChatTemplate, DateTime, RenderOptions, TemplateError, TemplateErrorKind};
 pub use tokenizer::{EncodeOptions, Segment, Tokenizer};
 pub use vocabulary::{Strings, TokenKind, VocabularyData};

@@ -31,6 +31,8 @@ pub(crate) struct SpecialTokens {
     by_text: HashMap<Box<[u8]>, Special>,
     // Lengths in bytes that occur, longest first.
     lengths: Vec<usize>,
+    // (256) whether markup begins with the byte
+    first_bytes: [bool; 256],
 }
 
 impl SpecialTokens {
@@ -48,7 +50,35 @@ impl SpecialTokens {
                 .expect("the texts of a vocabulary fit 32-bit states")
         });
         let by_text = texts.iter().map(|&text| text.into()).zip(specials.iter().copied()).collect();
-        SpecialTokens { automaton, specials, by_text, lengths }
+        let mut first_bytes = [false; 256];
+        for (text, _) in texts.iter().zip(&specials).filter(|(_, special)| special.is_markup) {
+            first_bytes[text[0] as usize] = true;
+        }
+        SpecialTokens { automaton, specials, by_text, lengths, first_bytes }
+    }
+
+    /// Every range of `text` that is spelled as markup, overlapping ones too, and those at its end
+    /// that begin as markup and could be completed by what follows. In order of their starts.
+    pub(crate) fn markup_in(&self, text: &str) -> Vec<Range<usize>> {
+        let bytes = text.as_bytes();
+        let mut ranges = Vec::new();
+        for start in (0..bytes.len()).filter(|&start| self.first_bytes[bytes[start] as usize]) {
+            let longest = self.lengths.first().copied().unwrap_or(0);
+            let rest = &bytes[start..];
+            let is_markup = |length: usize| {
+                rest.get(..length)
+                    .and_then(|bytes| self.by_text.get(bytes))
+                    .is_some_and(|special| special.is_markup)
+            };
+            if let Some(&length) = self.lengths.iter().find(|&&length| is_markup(length)) {
+                ranges.push(start..start + length);
+            } else if rest.len() < longest
+                && self.by_text.iter().any(|(text, s)| s.is_markup && text.starts_with(rest))
+            {
+                ranges.push(start..bytes.len());
+            }
+        }
+        ranges
     }
 
     /// The first match at or after `from`: its range in `text` and its token.

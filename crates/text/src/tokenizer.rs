@@ -169,6 +169,11 @@ impl Tokenizer {
         encoder.plain(at..text.len(), ids)
     }
 
+    /// Every range of a text that could be taken for markup: see [`SpecialTokens::markup_in`].
+    pub(crate) fn markup_in(&self, text: &str) -> Vec<Range<usize>> {
+        self.special.markup_in(text)
+    }
+
     /// The bytes of a token; a place in the table without a meaning has none.
     ///
     /// # Panics

@@ -1,0 +1,99 @@
+use std::error::Error as _;
+
+use minijinja::ErrorKind;
+
+/// Why a template cannot be used, or refuses a chat.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}", place(*line, *column))]
+pub struct TemplateError {
+    /// What kind of failure it is.
+    pub kind: TemplateErrorKind,
+    /// Line in the template, from 1; 0 where unknown.
+    pub line: usize,
+    /// Column in characters, from 1; 0 where unknown.
+    pub column: usize,
+    /// What is wrong; of a refusal, the text of the template.
+    pub message: String,
+}
+
+/// Kinds of [`TemplateError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TemplateErrorKind {
+    /// The template is no valid Jinja.
+    Syntax,
+    /// The template itself refused the chat (`raise_exception`).
+    Raised,
+    /// The template did more work than one rendering may.
+    TooMuchWork,
+    /// A message holds control text that the template works on, so it cannot be kept apart.
+    ControlText,
+    /// The template failed on these messages.
+    Render,
+}
+
+fn place(line: usize, column: usize) -> String {
+    match (line, column) {
+        (0, _) => "chat template: ".to_owned(),
+        (_, 0) => format!("chat template, line {line}: "),
+        _ => format!("chat template, line {line}, column {column}: "),
+    }
+}
+
+/// The text of a template's refusal, found again behind the engine's own error.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Raised(String);
+
+pub(super) fn raise_exception(message: String) -> Result<String, minijinja::Error> {
+    let error = minijinja::Error::new(ErrorKind::InvalidOperation, message.clone());
+    Err(error.with_source(Raised(message)))
+}
+
+impl TemplateError {
+    pub(super) fn new(error: &minijinja::Error, source: &str) -> TemplateError {
+        // An error inside a macro is wrapped in one of the call; the innermost one says most.
+        let mut innermost = error;
+        let mut raised = None;
+        let mut cause = error.source();
+        while let Some(found) = cause {
+            if let Some(error) = found.downcast_ref::<minijinja::Error>() {
+                innermost = error;
+            }
+            raised = found.downcast_ref::<Raised>().or(raised);
+            cause = found.source();
+        }
+        let start = innermost.range().map(|range| range.start);
+        let before = start.and_then(|start| source.get(..start));
+        let (line, column) = match before {
+            Some(before) => {
+                let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+                (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+            }
+            None => (innermost.line().unwrap_or(0), 0),
+        };
+        let kind = match innermost.kind() {
+            _ if raised.is_some() => TemplateErrorKind::Raised,
+            ErrorKind::SyntaxError => TemplateErrorKind::Syntax,
+            ErrorKind::OutOfFuel => TemplateErrorKind::TooMuchWork,
+            _ => TemplateErrorKind::Render,
+        };
+        let message = match (raised, innermost.detail()) {
+            (Some(Raised(message)), _) => message.clone(),
+            (None, Some(detail)) => format!("{}: {detail}", innermost.kind()),
+            (None, None) => innermost.kind().to_string(),
+        };
+        TemplateError { kind, line, column, message }
+    }
+
+    pub(super) fn control_text(text: &str) -> TemplateError {
+        TemplateError {
+            kind: TemplateErrorKind::ControlText,
+            line: 0,
+            column: 0,
+            message: format!(
+                "a message holds the control text {text:?} and the template works on it, so it \
+                 cannot be told from the template's own"
+            ),
+        }
+    }
+}
