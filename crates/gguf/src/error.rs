@@ -298,7 +298,13 @@ pub(crate) struct Shown<'a>(pub &'a str);
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const CHARS_MAX: usize = 80;
-        let shown: String = self.0.chars().take(CHARS_MAX).flat_map(char::escape_debug).collect();
+        let mut shown = String::new();
+        for c in self.0.chars().take(CHARS_MAX) {
+            match c {
+                '\'' | '"' => shown.push(c),
+                _ => shown.extend(c.escape_debug()),
+            }
+        }
         let more = if self.0.chars().nth(CHARS_MAX).is_some() { "..." } else { "" };
         write!(f, "`{shown}{more}`")
     }
