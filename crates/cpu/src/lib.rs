@@ -1,5 +1,13 @@
-//! CPU kernels.
-#![allow(unsafe_code)] // SIMD and raw windows of arenas.
+//! The CPU as a device: kernels, a thread pool, and the backend that runs calls with them.
+//!
+//! `NUMERICS.md` gives the exact expression of every operation; the scalar kernels are those expressions and
+//! every other tier gives the same bits. Work is split over threads by rows, heads and tokens, never by a
+//! share that depends on their number. Nothing here plans memory or allocates while calls run.
+#![allow(unsafe_code)] // SIMD, and windows of one arena that several threads write.
+
+mod backend;
+mod memory;
+mod op;
 
 pub mod attention;
 pub mod elementwise;
@@ -12,3 +20,7 @@ pub mod norm;
 pub mod pool;
 pub mod quantize;
 pub mod rope;
+
+pub use crate::backend::Cpu;
+pub use isa::Isa;
+pub use pool::{ThreadPool, default_threads};

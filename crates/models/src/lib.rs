@@ -1,1 +1,60 @@
-//! Metadata to configuration to graph, one file an architecture.
+//! What a file's metadata and tensor table say, turned into a configuration and then into graphs.
+//!
+//! One file an architecture in `arch/`, one line in [`ARCHITECTURES`]. Near relatives share the block builder
+//! of [`decoder`], driven by the configuration. Nothing here reads a weight's bytes or runs anything.
+
+mod arch;
+mod config;
+mod decoder;
+mod error;
+mod keys;
+mod tensors;
+
+pub use arch::{ARCHITECTURES, Architecture};
+pub use config::{Config, Rope};
+pub use decoder::{BodyParams, inputs};
+pub use error::ModelError;
+pub use tensors::{TensorMeta, Tensors};
+
+use gguf::Metadata;
+use graph::Graph;
+
+/// Positions on a page of the KV cache.
+pub const PAGE_POSITIONS: usize = 32;
+
+/// A model as far as its header tells: configuration and shapes, no bytes.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// Hyper-parameters, checked.
+    pub config: Config,
+    /// Names, shapes and types of the tensors.
+    pub tensors: Tensors,
+}
+
+impl Model {
+    /// Reads and checks the configuration, then that every tensor that the graphs name is there with the
+    /// right shape and a type that the engine computes with.
+    pub fn new(metadata: &Metadata, tensors: Tensors) -> Result<Model, ModelError> {
+        let config = Config::read(metadata, &tensors)?;
+        let model = Model { config, tensors };
+        let params = BodyParams::new(PAGE_POSITIONS, graph::DType::F32);
+        model.body(&params)?;
+        model.head()?;
+        Ok(model)
+    }
+
+    /// From token ids to the hidden rows that go on to the head.
+    pub fn body(&self, params: &BodyParams) -> Result<Graph, ModelError> {
+        decoder::body(self, params)
+    }
+
+    /// From hidden rows to logits.
+    pub fn head(&self) -> Result<Graph, ModelError> {
+        decoder::head(self)
+    }
+
+    /// The same model with every weight as f32: what the reference run computes with.
+    pub fn dequantized(&self) -> Model {
+        Model { config: self.config.clone(), tensors: self.tensors.dequantized() }
+    }
+}

@@ -3,17 +3,10 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 
+pub use graph::op::RopePairs;
+
 use crate::isa::Isa;
 use crate::math::fma;
-
-/// Which two dimensions of a head turn together as pair `j`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RopePairs {
-    /// `2 j` and `2 j + 1`.
-    Neighbours,
-    /// `j` and `j + rot / 2`.
-    Halves,
-}
 
 /// Cosines, then sines, of the `rot / 2` angles of a position.
 ///

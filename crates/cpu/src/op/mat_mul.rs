@@ -1,0 +1,77 @@
+//! `mat_mul`: the products of one input with one or several weights, in one parallel region.
+
+use graph::{DType, Extents, Shape};
+
+use super::{Rows, Run};
+use crate::Isa;
+use crate::matmul::{self, Activations, Output, ROW_STEP, Weights};
+
+/// A chunk reads about this many bytes of weights when there is one token: long enough that taking it costs
+/// nothing, short enough that a slow core does not hold the others.
+const WEIGHT_BYTES_A_CHUNK: usize = 64 * 1024;
+
+pub(super) fn scratch_bytes(isa: Isa, inputs: &[(Shape, DType)], capacity: &Extents) -> usize {
+    let columns = inputs[0].0.columns().expect("rows have a fixed length");
+    let tokens = inputs[0].0.rows(capacity);
+    inputs[1..].iter().map(|w| matmul::scratch_bytes(isa, w.1, columns, tokens)).max().unwrap_or(0)
+}
+
+pub(super) fn run(run: &Run) {
+    let x = run.input(0);
+    if x.count == 0 {
+        return;
+    }
+    let products: Vec<Product> = (0..run.call.outputs.len()).map(|i| Product::new(run, i, x.count)).collect();
+    let products: Vec<&Product> = products.iter().filter(|p| !p.out.is_nowhere()).collect();
+    let chunks = products.iter().map(|p| p.chunks()).sum();
+    let x = activations(&x);
+    run.pool.run(chunks, &|mut chunk, worker| {
+        for product in &products {
+            if chunk >= product.chunks() {
+                chunk -= product.chunks();
+                continue;
+            }
+            let first = chunk * product.rows_a_chunk;
+            let rows = first..product.weights.rows.min(first + product.rows_a_chunk);
+            // SAFETY: the chunk's rows of the output belong to this thread; its scratch is its own.
+            unsafe {
+                let y = Output { ptr: product.out.floats(0).add(first), stride: product.out.columns };
+                matmul::matmul(run.isa, &product.weights, rows, &x, &y, run.scratch(worker));
+            }
+            return;
+        }
+    });
+}
+
+/// One weight and where its product goes.
+struct Product<'a> {
+    weights: Weights<'a>,
+    out: Rows<'a>,
+    rows_a_chunk: usize,
+}
+
+impl<'a> Product<'a> {
+    fn new(run: &Run<'a>, index: usize, tokens: usize) -> Product<'a> {
+        let weight = run.input(index + 1);
+        let rows_a_chunk = rows_a_chunk(weight.row_bytes, tokens);
+        Product { weights: weights(&weight), out: run.output(index), rows_a_chunk }
+    }
+
+    fn chunks(&self) -> usize {
+        self.weights.rows.div_ceil(self.rows_a_chunk)
+    }
+}
+
+/// Fewer rows the more tokens share them, in steps that kernels like.
+pub(super) fn rows_a_chunk(row_bytes: usize, tokens: usize) -> usize {
+    let rows = WEIGHT_BYTES_A_CHUNK / (row_bytes * tokens.min(64)).max(1);
+    rows.next_multiple_of(ROW_STEP).max(ROW_STEP)
+}
+
+pub(super) fn weights<'a>(weight: &Rows<'a>) -> Weights<'a> {
+    Weights { dtype: weight.dtype, cols: weight.columns, rows: weight.count, data: weight.bytes() }
+}
+
+pub(super) fn activations<'a>(x: &Rows<'a>) -> Activations<'a> {
+    Activations { data: x.bytes(), stride: x.row_bytes, tokens: x.count }
+}

@@ -1,0 +1,228 @@
+//! The operations, one file each: where the operands are, how the work is cut, which kernel does it.
+
+mod add;
+mod attention;
+mod get_rows;
+mod kv_store;
+mod mat_mul;
+mod mat_mul_swiglu;
+mod norm;
+mod quantize;
+mod rope;
+mod rope_table;
+mod swiglu;
+
+use std::collections::HashMap;
+
+use backend::{At, BackendError, Call, Operand, SharedBytes, Window};
+use graph::{DType, Extents, Op, RegionId, Shape};
+
+use crate::memory::{RegionMemory, Reserved};
+use crate::{Isa, ThreadPool};
+
+/// Work below this many bytes is not worth waking another thread for.
+const BYTES_A_CHUNK: usize = 16 * 1024;
+
+/// One call, with what it needs to run.
+pub(crate) struct Run<'a> {
+    pub call: &'a Call,
+    pub extents: &'a Extents,
+    pub isa: Isa,
+    pub pool: &'a ThreadPool,
+    pub arena: &'a Reserved,
+    pub regions: &'a HashMap<RegionId, RegionMemory>,
+    pub weights: &'a [SharedBytes],
+}
+
+/// Whether there is a kernel for these types; the reason if not.
+pub(crate) fn supports(op: &Op, inputs: &[DType]) -> Result<(), String> {
+    let weight = |t: &DType| !matches!(t, DType::A32 | DType::I32);
+    match op {
+        Op::GetRows(_) if inputs[0] == DType::A32 => Err("rows of A32 cannot be gathered".to_owned()),
+        Op::MatMul(_) | Op::MatMulSwiGlu(_) => match inputs[1..].iter().find(|t| !weight(t)) {
+            Some(other) => Err(format!("no product with weights of type {other}")),
+            None => Ok(()),
+        },
+        Op::GetRows(_)
+        | Op::RmsNorm(_)
+        | Op::Quantize(_)
+        | Op::RopeTable(_)
+        | Op::Rope(_)
+        | Op::KvStore(_)
+        | Op::Attention(_)
+        | Op::SwiGlu(_)
+        | Op::Add(_)
+        | Op::View(_)
+        | Op::AddNorm(_) => Ok(()),
+    }
+}
+
+/// Working memory of one thread, for any run within `capacity`.
+pub(crate) fn scratch_bytes_a_thread(
+    isa: Isa,
+    op: &Op,
+    inputs: &[(Shape, DType)],
+    capacity: &Extents,
+) -> usize {
+    match op {
+        Op::MatMul(_) => mat_mul::scratch_bytes(isa, inputs, capacity),
+        Op::MatMulSwiGlu(_) => mat_mul_swiglu::scratch_bytes(isa, inputs, capacity),
+        Op::KvStore(op) => kv_store::scratch_bytes(op),
+        Op::Attention(op) => attention::scratch_bytes(isa, op, inputs, capacity),
+        Op::RmsNorm(op) => norm::scratch_bytes(op.to, inputs),
+        Op::AddNorm(op) => norm::scratch_bytes(op.to, inputs),
+        Op::SwiGlu(op) => norm::scratch_bytes(op.to, inputs),
+        Op::GetRows(_) | Op::Quantize(_) | Op::RopeTable(_) | Op::Rope(_) | Op::Add(_) | Op::View(_) => 0,
+    }
+}
+
+impl<'a> Run<'a> {
+    /// Does the work.
+    pub fn execute(&self) -> Result<(), BackendError> {
+        match &self.call.op {
+            Op::GetRows(_) => get_rows::run(self)?,
+            Op::RmsNorm(op) => norm::rms_norm(self, op),
+            Op::AddNorm(op) => norm::add_norm(self, op),
+            Op::Quantize(_) => quantize::run(self),
+            Op::MatMul(_) => mat_mul::run(self),
+            Op::MatMulSwiGlu(op) => mat_mul_swiglu::run(self, op),
+            Op::RopeTable(op) => rope_table::run(self, op),
+            Op::Rope(op) => rope::run(self, op),
+            Op::KvStore(op) => kv_store::run(self, op)?,
+            Op::Attention(op) => attention::run(self, op)?,
+            Op::SwiGlu(op) => swiglu::run(self, op),
+            Op::Add(_) => add::run(self),
+            Op::View(_) => {}
+        }
+        Ok(())
+    }
+
+    fn input(&self, index: usize) -> Rows<'a> {
+        self.rows(&self.call.inputs[index])
+    }
+
+    fn output(&self, index: usize) -> Rows<'a> {
+        self.rows(&self.call.outputs[index])
+    }
+
+    /// The operand as rows of memory.
+    fn rows(&self, operand: &'a Operand) -> Rows<'a> {
+        let ne = operand.shape.evaluate(self.extents);
+        let (columns, count) = (ne[0], ne[1..].iter().product());
+        let row_bytes = operand.dtype.row_bytes(columns);
+        let base = match operand.at {
+            At::Arena(window) => {
+                assert!(row_bytes * count <= window.bytes, "{} is larger than its window", self.call.name);
+                self.arena_at(window)
+            }
+            At::Weight(handle) => {
+                let bytes = weight_bytes(&self.weights[handle.0 as usize]);
+                assert!(row_bytes * count <= bytes.len(), "{}: a weight is too short", self.call.name);
+                bytes.as_ptr().cast_mut()
+            }
+            At::Nowhere => std::ptr::null_mut(),
+        };
+        Rows { base, dtype: operand.dtype, columns, count, row_bytes, operand }
+    }
+
+    fn arena_at(&self, window: Window) -> *mut u8 {
+        assert!(
+            window.offset + window.bytes <= self.arena.len(),
+            "{}: window outside the arena",
+            self.call.name
+        );
+        // SAFETY: inside the arena, as asserted.
+        unsafe { self.arena.base().add(window.offset) }
+    }
+
+    /// One thread's part of the planned scratch.
+    ///
+    /// # Safety
+    /// No two calls with one worker index are in use at a time.
+    #[allow(clippy::mut_from_ref)] // The pool keeps worker indexes apart.
+    unsafe fn scratch(&self, worker: usize) -> &mut [u8] {
+        let Some(window) = self.call.scratch else { return &mut [] };
+        let bytes = window.bytes / self.pool.threads();
+        // SAFETY: the part lies in the call's own window, and the caller keeps workers apart.
+        unsafe { std::slice::from_raw_parts_mut(self.arena_at(window).add(worker * bytes), bytes) }
+    }
+
+    /// Cuts `rows` of `row_bytes` each into chunks worth a thread's while and runs `f(first, end, worker)`.
+    fn by_rows(&self, rows: usize, row_bytes: usize, f: &(dyn Fn(usize, usize, usize) + Sync)) {
+        let step = (BYTES_A_CHUNK / row_bytes.max(1)).max(1);
+        self.pool.run(rows.div_ceil(step), &|chunk, worker| {
+            f(chunk * step, rows.min((chunk + 1) * step), worker);
+        });
+    }
+
+    fn index_error(&self, what: &'static str, index: i32, count: usize) -> BackendError {
+        BackendError::Index { call: self.call.name.clone(), what, index: i64::from(index), count }
+    }
+}
+
+/// An operand of a run: rows of one type in memory that stays put while the call runs.
+#[derive(Clone, Copy)]
+struct Rows<'a> {
+    base: *mut u8,
+    dtype: DType,
+    columns: usize,
+    count: usize,
+    row_bytes: usize,
+    operand: &'a Operand,
+}
+
+// SAFETY: the pointer is into the arena or into a weight, both of which outlive the call; what threads
+// write through it is disjoint, which each operation sees to.
+unsafe impl Sync for Rows<'_> {}
+
+impl<'a> Rows<'a> {
+    /// True if nobody reads the output.
+    fn is_nowhere(&self) -> bool {
+        self.operand.at == At::Nowhere
+    }
+
+    /// Where a row begins.
+    fn row(&self, index: usize) -> *mut u8 {
+        assert!(index < self.count);
+        assert!(!self.base.is_null());
+        // SAFETY: inside the operand, as asserted.
+        unsafe { self.base.add(index * self.row_bytes) }
+    }
+
+    /// Where a row of f32 begins.
+    fn floats(&self, index: usize) -> *mut f32 {
+        assert_eq!(self.dtype, DType::F32);
+        self.row(index).cast()
+    }
+
+    /// All numbers of an i32 operand.
+    fn integers(&self) -> &'a [i32] {
+        assert_eq!(self.dtype, DType::I32);
+        // SAFETY: the operand holds this many numbers, and nothing writes inputs of this type in a call.
+        unsafe { std::slice::from_raw_parts(self.base.cast(), self.columns * self.count) }
+    }
+
+    /// All bytes of an operand that the call only reads.
+    fn bytes(&self) -> &'a [u8] {
+        // SAFETY: the operand is this long and the planner let nothing write it in this call.
+        unsafe { std::slice::from_raw_parts(self.base, self.row_bytes * self.count) }
+    }
+
+    /// A row of f32 that the call only reads.
+    fn float_row(&self, index: usize) -> &'a [f32] {
+        // SAFETY: the row is this long and nothing writes it in this call.
+        unsafe { std::slice::from_raw_parts(self.floats(index), self.columns) }
+    }
+}
+
+fn weight_bytes(weight: &SharedBytes) -> &[u8] {
+    (**weight).as_ref()
+}
+
+/// The first floats of a thread's scratch.
+fn float_scratch(scratch: &mut [u8], count: usize) -> &mut [f32] {
+    assert!(count * size_of::<f32>() <= scratch.len());
+    assert!(scratch.as_ptr().cast::<f32>().is_aligned());
+    // SAFETY: long enough and aligned, as asserted; every bit pattern is a float.
+    unsafe { std::slice::from_raw_parts_mut(scratch.as_mut_ptr().cast(), count) }
+}

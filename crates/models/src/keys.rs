@@ -1,0 +1,73 @@
+//! Reads hyper-parameters and says what is wrong with them by key.
+
+use gguf::Metadata;
+
+use crate::ModelError;
+
+/// The keys of one architecture: `llama.block_count` is `block_count` here.
+pub struct Keys<'a> {
+    metadata: &'a Metadata,
+    arch: &'a str,
+}
+
+impl<'a> Keys<'a> {
+    pub fn new(metadata: &'a Metadata, arch: &'a str) -> Keys<'a> {
+        Keys { metadata, arch }
+    }
+
+    /// The key with the architecture in front.
+    pub fn full(&self, key: &str) -> String {
+        format!("{}.{key}", self.arch)
+    }
+
+    /// An error about the value of a key.
+    pub fn refuse(&self, key: &str, found: impl ToString, expected: impl ToString) -> ModelError {
+        ModelError::Value { key: self.full(key), found: found.to_string(), expected: expected.to_string() }
+    }
+
+    /// A count of at least 1 that the file must state.
+    pub fn count(&self, key: &str) -> Result<usize, ModelError> {
+        let count = self.metadata.require_u32(&self.full(key))? as usize;
+        self.at_least_one(key, count)
+    }
+
+    /// A count of at least 1, if the file states it.
+    pub fn count_or(&self, key: &str, default: usize) -> Result<usize, ModelError> {
+        match self.metadata.get_u32(&self.full(key))? {
+            Some(count) => self.at_least_one(key, count as usize),
+            None => Ok(default),
+        }
+    }
+
+    /// A finite number above 0 (or, with `zero`, from 0) that the file must state.
+    pub fn positive(&self, key: &str, zero: bool) -> Result<f32, ModelError> {
+        let found = self.metadata.require_f32(&self.full(key))?;
+        self.check_positive(key, found, zero)
+    }
+
+    /// A finite number above 0, if the file states it.
+    pub fn positive_or(&self, key: &str, default: f32) -> Result<f32, ModelError> {
+        match self.metadata.get_f32(&self.full(key))? {
+            Some(found) => self.check_positive(key, found, false),
+            None => Ok(default),
+        }
+    }
+
+    /// A string, if the file states it.
+    pub fn string(&self, key: &str) -> Result<Option<&'a str>, ModelError> {
+        Ok(self.metadata.get_str(&self.full(key))?)
+    }
+
+    fn at_least_one(&self, key: &str, count: usize) -> Result<usize, ModelError> {
+        if count == 0 {
+            return Err(self.refuse(key, 0, "at least 1"));
+        }
+        Ok(count)
+    }
+
+    fn check_positive(&self, key: &str, found: f32, zero: bool) -> Result<f32, ModelError> {
+        let fits = found.is_finite() && (found > 0.0 || (zero && found == 0.0));
+        let expected = if zero { "a finite number from 0" } else { "a finite number above 0" };
+        if fits { Ok(found) } else { Err(self.refuse(key, found, expected)) }
+    }
+}
