@@ -36,8 +36,7 @@ fn stack(sizes: impl Iterator<Item = u64>) -> Layout {
 
 /// One buffer after another, each as large as its class; `None` when they do not add up within 64 bits.
 pub(crate) fn by_class(items: &[Item], align: u64) -> Option<Layout> {
-    let classes: Vec<u64> = items.iter().map(|item| class_bytes(item.bytes, align)).collect::<Option<_>>()?;
-    let buffers = recycle(items, &classes);
+    let buffers = recycle(items, &classes(items, align)?);
     buffers.class.iter().try_fold(0u64, |sum, &class| sum.checked_add(class))?;
     Some(lay_out_buffers(&buffers.of_item, &buffers.class))
 }
@@ -46,37 +45,44 @@ pub(crate) fn by_class(items: &[Item], align: u64) -> Option<Layout> {
 pub(crate) fn packed(items: &[Item], align: u64, bound: u64) -> Layout {
     let life = |i: usize| u64::from(items[i].last - items[i].first) + 1;
     let area = |i: usize| u128::from(items[i].bytes) * u128::from(life(i));
+    let by_size = || sorted(items, |i| (Reverse(items[i].bytes), items[i].first));
+    let by_area = || sorted(items, |i| (Reverse(area(i)), items[i].first));
+    let by_life = || sorted(items, |i| (Reverse(life(i)), Reverse(items[i].bytes)));
+    let by_time = || sorted(items, |i| (items[i].first, Reverse(items[i].bytes)));
+
+    let mut best = first_fit(items, &by_size());
+    let further: [&dyn Fn() -> Option<Layout>; 4] = [
+        &|| Some(first_fit(items, &by_area())),
+        &|| Some(first_fit(items, &by_life())),
+        &|| Some(first_fit(items, &by_time())),
+        // Greedy orders promise nothing; with this one a packed plan is never worse than the baseline.
+        &|| tight_buffers(items, align),
+    ];
+    for attempt in further {
+        if best.bytes <= bound {
+            break;
+        }
+        if let Some(layout) = attempt().filter(|layout| layout.bytes < best.bytes) {
+            best = layout;
+        }
+    }
+    best
+}
+
+/// The indices of all items by a key, equal keys by index.
+fn sorted<K: Ord>(items: &[Item], key: impl Fn(usize) -> K) -> Vec<usize> {
     let mut order: Vec<usize> = (0..items.len()).collect();
-    let mut best: Option<Layout> = None;
-    for attempt in 0..4 {
-        // The last part of each key is the index, so that the order never depends on the one before.
-        match attempt {
-            0 => order.sort_unstable_by_key(|&i| (Reverse(items[i].bytes), items[i].first, i)),
-            1 => order.sort_unstable_by_key(|&i| (Reverse(area(i)), items[i].first, i)),
-            2 => order.sort_unstable_by_key(|&i| (Reverse(life(i)), Reverse(items[i].bytes), i)),
-            _ => order.sort_unstable_by_key(|&i| (items[i].first, Reverse(items[i].bytes), i)),
-        }
-        let layout = first_fit(items, &order);
-        if best.as_ref().is_none_or(|best| layout.bytes < best.bytes) {
-            best = Some(layout);
-        }
-        if let Some(best) = best.take_if(|best| best.bytes <= bound) {
-            return best;
-        }
-    }
-    // Greedy orders promise nothing, so the baseline is tried as well: a packed plan is never worse than it.
-    let recycled = tight_buffers(items, align);
-    match (best, recycled) {
-        (Some(best), Some(recycled)) if recycled.bytes < best.bytes => recycled,
-        (Some(best), _) => best,
-        (None, _) => side_by_side(items),
-    }
+    order.sort_by_key(|&i| key(i));
+    order
+}
+
+fn classes(items: &[Item], align: u64) -> Option<Vec<u64>> {
+    items.iter().map(|item| class_bytes(item.bytes, align)).collect()
 }
 
 /// The buffers of the size classes, each only as large as the largest item that uses it.
 fn tight_buffers(items: &[Item], align: u64) -> Option<Layout> {
-    let classes: Vec<u64> = items.iter().map(|item| class_bytes(item.bytes, align)).collect::<Option<_>>()?;
-    let buffers = recycle(items, &classes);
+    let buffers = recycle(items, &classes(items, align)?);
     let mut sizes = vec![0; buffers.class.len()];
     for (item, &buffer) in items.iter().zip(&buffers.of_item) {
         sizes[buffer] = item.bytes.max(sizes[buffer]);

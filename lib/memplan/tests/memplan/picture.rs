@@ -16,11 +16,15 @@ fn a_picture_shows_lives_across_and_offsets_upwards() {
     let picture = timeline(&p, &plan);
     let lines: Vec<&str> = picture.lines().collect();
     assert_eq!(lines[0], "ram: 256 bytes, lower bound 256 (proven), naive 256, 3 steps");
-    // 24 rows, 8 for each of the inputs' and b's 64 bytes and 16 for a's, from the top: b or x, x or b, a, a.
-    assert_eq!(lines.len(), 1 + 24 + 1 + 3);
-    assert_eq!(lines[24].trim_start(), "0 bb.");
-    assert_eq!(lines[25].trim_end(), "               ^ step #1 make b".replacen("^", " ^", 1));
+    let rows: Vec<&str> = lines[1..25].iter().map(|line| line.trim_start()).collect();
+    // From the top: 64 bytes of `b` (drawn with c), 64 of `x` (a), 128 of `a` (b).
+    assert_eq!([rows[0], rows[5]], ["245 .cc", "192 .cc"]);
+    assert_eq!([rows[6], rows[11]], ["181 aaa", "128 aaa"]);
+    assert_eq!([rows[12], rows[23]], ["117 bb.", "0 bb."]);
+    // The step of the bound is the second column; what lives there is listed below.
+    assert_eq!(lines[25], format!("{:>17} step #1 make b", "^"));
     assert_eq!(lines[26].trim_start(), "b a: 128 bytes, steps 0 to 1");
+    assert_eq!(lines.len(), 1 + 24 + 1 + 3);
 }
 
 #[test]

@@ -78,10 +78,12 @@ fn packing_needs_no_more_than_what_lives_at_once() {
 
 #[test]
 fn packing_tries_further_orders_when_the_first_misses_the_bound() {
-    // Lives and sizes for which first fit by decreasing size needs 8 units of 64 bytes and another order the 7 of the bound.
-    let items = [(0, 1, 3), (0, 3, 1), (1, 2, 3), (2, 4, 2), (3, 4, 4), (3, 5, 1)];
+    // By decreasing size the last storage placed finds 4 units taken below it by one neighbour in time and 3 above that by the
+    // other, so it ends at 10 units; 7 is the most that lives at once.
+    let items = [(5, 6, 4), (0, 2, 4), (3, 6, 3), (0, 3, 3)];
     let p = intervals(&items);
     let plan = planned(&p, Strategy::Packed, false);
+    assert_eq!(plan.spaces[0].bytes, 7 * 64);
     assert!(plan.spaces[0].proven);
 }
 
