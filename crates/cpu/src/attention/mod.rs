@@ -4,6 +4,8 @@
 //! nothing else: every tier walks the visible positions in ranges of [`RANGE`], and folds the
 //! ranges from the left as NUMERICS says, however tokens are grouped into calls.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod scalar;
 mod scratch;
 
@@ -152,15 +154,19 @@ pub unsafe fn attention(
     // SAFETY: the caller's promise; that covers AVX2.
     unsafe {
         match isa {
-            Isa::Scalar | Isa::Avx2 => scalar::attention(task, tokens, kv_head, scratch),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => avx2::attention(task, tokens, kv_head, scratch),
+            _ => scalar::attention(task, tokens, kv_head, scratch),
         }
     }
 }
 
 /// Bytes of scratch of a call with `group` query heads a head of the cache and at most `tokens`
 /// tokens.
-pub fn attention_scratch_bytes(isa: Isa, head_dim: usize, _group: usize, _tokens: usize) -> usize {
+pub fn attention_scratch_bytes(isa: Isa, head_dim: usize, group: usize, tokens: usize) -> usize {
     match isa {
-        Isa::Scalar | Isa::Avx2 => scalar::scratch_bytes(head_dim),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => avx2::scratch_bytes(head_dim, group * tokens),
+        _ => scalar::scratch_bytes(head_dim),
     }
 }

@@ -61,3 +61,41 @@ pub fn first_lanes(n: usize) -> __m256i {
     let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     _mm256_cmpgt_epi32(_mm256_set1_epi32(n as i32), lanes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::Isa;
+
+    /// Eight results as an array.
+    #[target_feature(enable = "avx2,fma,f16c")]
+    fn exp_of(x: [f32; 8]) -> [f32; 8] {
+        let mut out = [0.0; 8];
+        // SAFETY: both arrays have eight elements.
+        unsafe { _mm256_storeu_ps(out.as_mut_ptr(), exp(_mm256_loadu_ps(x.as_ptr()))) };
+        out
+    }
+
+    #[test]
+    fn exp_has_the_bits_of_the_scalar_one() {
+        if Isa::Avx2.is_available().is_err() {
+            eprintln!("skipped: this machine has no AVX2");
+            return;
+        }
+        // An odd step visits every exponent and every pattern of low bits.
+        let mut bits = 0u32;
+        for _ in 0..1 << 19 {
+            let x: [f32; 8] = std::array::from_fn(|_| {
+                bits = bits.wrapping_add(0x9e37_79b1);
+                f32::from_bits(bits)
+            });
+            // SAFETY: the CPU has AVX2.
+            let vector = unsafe { exp_of(x) };
+            for (x, v) in x.into_iter().zip(vector) {
+                let s = crate::math::exp(x);
+                let same = s.to_bits() == v.to_bits() || (s.is_nan() && v.is_nan());
+                assert!(same, "exp({x:e}): {s:e} and {v:e}");
+            }
+        }
+    }
+}

@@ -93,7 +93,7 @@ impl ThreadPool {
     /// would wait for itself.
     ///
     /// # Panics
-    /// If a call of `f` panics: the other chunks are still done, then the first panic is resumed here.
+    /// If a call of `f` panics: the first panic is resumed here, once no call of `f` runs any more.
     pub fn run(&self, chunks: usize, f: &(dyn Fn(usize, usize) + Sync)) {
         let _region = lock(&self.region);
         let _env = FloatEnv::enter();
@@ -295,4 +295,44 @@ fn spin(time: Duration, ready: impl Fn() -> bool) -> bool {
 /// Locks, whether or not a thread panicked with the lock: what it guards is whole at every moment.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_threads_than_cores_do_every_chunk_once() {
+        for workers in [1, 2, 6, 20] {
+            let pool = ThreadPool::with_workers(workers + 1, workers);
+            for region in 0..300 {
+                let chunks = 1 + region % 50;
+                let counts: Vec<AtomicUsize> = (0..chunks).map(|_| AtomicUsize::new(0)).collect();
+                pool.run(chunks, &|chunk, _| {
+                    counts[chunk].fetch_add(1, Relaxed);
+                });
+                assert!(counts.iter().all(|c| c.load(Relaxed) == 1));
+            }
+        }
+    }
+
+    #[test]
+    fn a_panic_on_another_thread_reaches_the_caller() {
+        let pool = ThreadPool::with_workers(2, 1);
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            // The caller waits in its chunk until the other thread is in the other one.
+            let arrived = AtomicUsize::new(0);
+            pool.run(2, &|_, worker| {
+                arrived.fetch_add(1, SeqCst);
+                while arrived.load(SeqCst) < 2 {
+                    thread::yield_now();
+                }
+                if worker == 1 {
+                    resume_unwind(Box::new("worker 1"));
+                }
+            });
+        }));
+        assert_eq!(caught.unwrap_err().downcast_ref(), Some(&"worker 1"));
+        pool.run(2, &|_, _| ());
+    }
 }

@@ -1,0 +1,296 @@
+//! Scores: queries times keys.
+
+use std::arch::x86_64::*;
+
+use super::super::{PAGE, RANGE};
+use super::load::{by_dtype, eight, one};
+use super::pages::Pages;
+use super::{Buffers, Run, TILE};
+
+/// Positions that are lanes side by side in packed keys.
+const LANES: usize = 16;
+
+/// Writes the keys as floats with positions as lanes: (RANGE / 16, head_dim, 16).
+///
+/// Lanes outside a page's span repeat a key of the span, so that only keys that some token sees are
+/// read; pages without a span stay as they are.
+///
+/// # Safety
+/// The pages are readable, `packed` has RANGE * head_dim elements, the CPU has AVX2 and F16C.
+#[target_feature(enable = "avx2,fma,f16c")]
+pub unsafe fn pack(keys: &Pages, packed: &mut [f32]) {
+    assert!(packed.len() >= RANGE * keys.head_dim);
+    // SAFETY: the caller's promise.
+    unsafe { by_dtype!(keys.dtype, pack_as(keys, packed)) }
+}
+
+/// # Safety
+/// As [`pack`]; the keys are of type `TYPE`.
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn pack_as<const TYPE: u8>(keys: &Pages, packed: &mut [f32]) {
+    let dim = keys.head_dim;
+    for (page, span) in keys.spans.iter().enumerate() {
+        if span.is_empty() {
+            continue;
+        }
+        let eights = (page * PAGE..(page + 1) * PAGE).step_by(8);
+        for position in eights.filter(|p| *p < span.end && *p + 8 > span.start) {
+            // SAFETY: the rows lie in the span; eight lanes of `dim` elements lie in `packed`.
+            unsafe {
+                let rows = rows(keys, span, position);
+                let out = packed.as_mut_ptr().add(position / LANES * LANES * dim + position % LANES);
+                for d in (0..dim / 8 * 8).step_by(8) {
+                    let columns = transpose(rows.map(|row| eight::<TYPE>(row, d)));
+                    for (i, column) in columns.into_iter().enumerate() {
+                        _mm256_storeu_ps(out.add((d + i) * LANES), column);
+                    }
+                }
+                for d in dim / 8 * 8..dim {
+                    for (lane, row) in rows.into_iter().enumerate() {
+                        *out.add(d * LANES + lane) = one(keys.dtype, row, d);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The rows of eight positions, moved into the span.
+///
+/// # Safety
+/// The span is one of `keys`.
+#[inline]
+unsafe fn rows(keys: &Pages, span: &std::ops::Range<usize>, position: usize) -> [*const u8; 8] {
+    std::array::from_fn(|lane| {
+        let position = (position + lane).clamp(span.start, span.end - 1);
+        // SAFETY: the position lies in the span.
+        unsafe { keys.row(position) }
+    })
+}
+
+/// Rows to columns.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn transpose(r: [__m256; 8]) -> [__m256; 8] {
+    // Pairs of rows, then fours, within halves of a register; then the halves.
+    let mut fours = [_mm256_setzero_ps(); 8];
+    for i in [0, 4] {
+        let low01 = _mm256_unpacklo_ps(r[i], r[i + 1]);
+        let high01 = _mm256_unpackhi_ps(r[i], r[i + 1]);
+        let low23 = _mm256_unpacklo_ps(r[i + 2], r[i + 3]);
+        let high23 = _mm256_unpackhi_ps(r[i + 2], r[i + 3]);
+        fours[i] = _mm256_shuffle_ps::<0b01_00_01_00>(low01, low23);
+        fours[i + 1] = _mm256_shuffle_ps::<0b11_10_11_10>(low01, low23);
+        fours[i + 2] = _mm256_shuffle_ps::<0b01_00_01_00>(high01, high23);
+        fours[i + 3] = _mm256_shuffle_ps::<0b11_10_11_10>(high01, high23);
+    }
+    let mut columns = fours;
+    for i in 0..4 {
+        columns[i] = _mm256_permute2f128_ps::<0x20>(fours[i], fours[i + 4]);
+        columns[i + 4] = _mm256_permute2f128_ps::<0x31>(fours[i], fours[i + 4]);
+    }
+    columns
+}
+
+/// Scores of all rows of the run from packed keys; those of positions that a row does not see are
+/// undefined.
+///
+/// # Safety
+/// The queries exist, `buffers.range` holds what [`pack`] wrote, the CPU has AVX2 and FMA.
+#[target_feature(enable = "avx2,fma,f16c")]
+pub unsafe fn packed(run: &Run, first: usize, buffers: &mut Buffers) {
+    let dim = run.task.head_dim;
+    for block in 0..RANGE / LANES {
+        let positions = block * LANES..(block + 1) * LANES;
+        let keys = buffers.range[positions.start * dim..positions.end * dim].as_ptr();
+        for row in (0..run.rows()).step_by(TILE) {
+            let tile = row..run.rows().min(row + TILE);
+            let sees = |row| {
+                let seen = run.seen(row, first);
+                seen.start < positions.end && positions.start < seen.end
+            };
+            if !tile.clone().any(sees) {
+                continue;
+            }
+            let scores = buffers.scores[tile.start * RANGE + positions.start..].as_mut_ptr();
+            // SAFETY: the queries exist; the scores of the tile are rows RANGE apart.
+            unsafe {
+                match tile.len() {
+                    1 => packed_tile::<1>(run, row, keys, scores),
+                    2 => packed_tile::<2>(run, row, keys, scores),
+                    _ => packed_tile::<TILE>(run, row, keys, scores),
+                }
+            }
+        }
+    }
+}
+
+type Tile<const R: usize> = [[__m256; 2]; R];
+
+/// Scores of `R` rows from `row` on, at 16 positions.
+///
+/// Lanes are positions, so a partial sum is a register; the tree adds registers.
+///
+/// # Safety
+/// The queries of the rows exist, `keys` has (head_dim, 16) elements, `scores` R rows of 16 that are
+/// RANGE apart; the CPU has AVX2 and FMA.
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn packed_tile<const R: usize>(run: &Run, row: usize, keys: *const f32, scores: *mut f32) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let q: [*const f32; R] =
+            std::array::from_fn(|i| run.task.query(run.token(row + i), run.head(row + i)));
+        let dim = run.task.head_dim;
+        let pair = |k| partial_sums(&q, keys, dim, k);
+        let even = add(add(pair(0), pair(4)), add(pair(2), pair(6)));
+        let odd = add(add(pair(1), pair(5)), add(pair(3), pair(7)));
+        let sums = add(even, odd);
+        let scale = _mm256_set1_ps(run.task.scale);
+        for (i, sums) in sums.into_iter().enumerate() {
+            for (half, sum) in sums.into_iter().enumerate() {
+                let at = scores.add(i * RANGE + half * 8);
+                _mm256_storeu_ps(at, _mm256_mul_ps(sum, scale));
+            }
+        }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn add<const R: usize>(mut a: Tile<R>, b: Tile<R>) -> Tile<R> {
+    for (a, b) in a.iter_mut().zip(b) {
+        *a = [_mm256_add_ps(a[0], b[0]), _mm256_add_ps(a[1], b[1])];
+    }
+    a
+}
+
+/// Partial sum `k` plus partial sum `k + 8`.
+///
+/// # Safety
+/// As [`packed_tile`].
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn partial_sums<const R: usize>(
+    q: &[*const f32; R],
+    keys: *const f32,
+    dim: usize,
+    k: usize,
+) -> Tile<R> {
+    let mut low = [[_mm256_setzero_ps(); 2]; R];
+    let mut high = low;
+    let step = |sums: &mut Tile<R>, d: usize| {
+        // SAFETY: d < dim.
+        unsafe {
+            let k0 = _mm256_loadu_ps(keys.add(d * LANES));
+            let k1 = _mm256_loadu_ps(keys.add(d * LANES + 8));
+            for (sums, q) in sums.iter_mut().zip(q) {
+                let q = _mm256_set1_ps(*q.add(d));
+                sums[0] = _mm256_fmadd_ps(q, k0, sums[0]);
+                sums[1] = _mm256_fmadd_ps(q, k1, sums[1]);
+            }
+        }
+    };
+    let mut d = k;
+    while d + 8 < dim {
+        step(&mut low, d);
+        step(&mut high, d + 8);
+        d += 16;
+    }
+    if d < dim {
+        step(&mut low, d);
+    }
+    add(low, high)
+}
+
+/// Scores of all rows of the run, from keys as they lie in pages; those of positions that a row does
+/// not see are undefined.
+///
+/// # Safety
+/// The queries exist and the pages are readable, head_dim is a multiple of 8, the CPU has AVX2, FMA
+/// and F16C.
+#[target_feature(enable = "avx2,fma,f16c")]
+pub unsafe fn direct(run: &Run, keys: &Pages, buffers: &mut Buffers) {
+    // SAFETY: the caller's promise.
+    unsafe { by_dtype!(keys.dtype, direct_as(run, keys, buffers)) }
+}
+
+/// # Safety
+/// As [`direct`]; the keys are of type `TYPE`.
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn direct_as<const TYPE: u8>(run: &Run, keys: &Pages, buffers: &mut Buffers) {
+    let dim = keys.head_dim;
+    let floats = &mut buffers.range[..8 * dim];
+    let scale = _mm256_set1_ps(run.task.scale);
+    for span in keys.spans.iter().filter(|span| !span.is_empty()) {
+        for position in (span.start / 8 * 8..span.end).step_by(8) {
+            // SAFETY: the rows lie in the span, and each has `dim` elements; a row of scores has RANGE.
+            unsafe {
+                for (lane, row) in rows(keys, span, position).into_iter().enumerate() {
+                    for d in (0..dim).step_by(8) {
+                        let at = floats.as_mut_ptr().add(lane * dim + d);
+                        _mm256_storeu_ps(at, eight::<TYPE>(row, d));
+                    }
+                }
+                for row in 0..run.rows() {
+                    let q = run.task.query(run.token(row), run.head(row));
+                    let low = four_keys(q, floats.as_ptr(), dim);
+                    let high = four_keys(q, floats.as_ptr().add(4 * dim), dim);
+                    let scores = buffers.scores[row * RANGE + position..][..8].as_mut_ptr();
+                    _mm256_storeu_ps(scores, _mm256_mul_ps(eight_sums(low, high), scale));
+                }
+            }
+        }
+    }
+}
+
+/// Of four keys, the partial sums of their products with a query, those 8 apart added.
+///
+/// # Safety
+/// `q` has `dim` elements, `keys` 4 * dim; `dim` is a multiple of 8. The CPU has AVX2 and FMA.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn four_keys(q: *const f32, keys: *const f32, dim: usize) -> [__m256; 4] {
+    let mut low = [_mm256_setzero_ps(); 4];
+    let mut high = low;
+    let step = |sums: &mut [__m256; 4], d: usize| {
+        // SAFETY: d + 8 <= dim.
+        unsafe {
+            let q = _mm256_loadu_ps(q.add(d));
+            for (i, sum) in sums.iter_mut().enumerate() {
+                *sum = _mm256_fmadd_ps(q, _mm256_loadu_ps(keys.add(i * dim + d)), *sum);
+            }
+        }
+    };
+    let mut d = 0;
+    while d + 8 < dim {
+        step(&mut low, d);
+        step(&mut high, d + 8);
+        d += 16;
+    }
+    if d < dim {
+        step(&mut low, d);
+    }
+    std::array::from_fn(|i| _mm256_add_ps(low[i], high[i]))
+}
+
+/// The rest of the tree for eight keys at once: key i's sum comes out in lane i.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn eight_sums(low: [__m256; 4], high: [__m256; 4]) -> __m256 {
+    // 4 apart: a half of a register is what is left of a key.
+    let four: [__m256; 4] = std::array::from_fn(|i| {
+        let a = _mm256_permute2f128_ps::<0x20>(low[i], high[i]);
+        let b = _mm256_permute2f128_ps::<0x31>(low[i], high[i]);
+        _mm256_add_ps(a, b)
+    });
+    // 2 apart: two lanes are left of each.
+    let two = |a: __m256, b: __m256| {
+        let (a, b) = (_mm256_castps_pd(a), _mm256_castps_pd(b));
+        let (first, second) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
+        _mm256_add_ps(_mm256_castpd_ps(first), _mm256_castpd_ps(second))
+    };
+    let (a, b) = (two(four[0], four[1]), two(four[2], four[3]));
+    let even = _mm256_shuffle_ps::<0b10_00_10_00>(a, b);
+    let odd = _mm256_shuffle_ps::<0b11_01_11_01>(a, b);
+    _mm256_add_ps(even, odd)
+}

@@ -1,0 +1,56 @@
+//! Eight elements of a row of the cache, whatever its type.
+
+use std::arch::x86_64::*;
+
+use graph::DType;
+
+use crate::kv::avx2::q8_0;
+
+/// The types as numbers, since a const parameter cannot be an enum.
+pub const F32: u8 = 0;
+pub const F16: u8 = 1;
+pub const Q8_0: u8 = 2;
+
+/// Calls `$function::<TYPE>(...)` for a [`DType`] of the cache.
+macro_rules! by_dtype {
+    ($dtype:expr, $function:ident($($argument:expr),* $(,)?)) => {
+        match $dtype {
+            graph::DType::F32 => $function::<{ crate::attention::avx2::load::F32 }>($($argument),*),
+            graph::DType::F16 => $function::<{ crate::attention::avx2::load::F16 }>($($argument),*),
+            _ => $function::<{ crate::attention::avx2::load::Q8_0 }>($($argument),*),
+        }
+    };
+}
+pub(super) use by_dtype;
+
+/// Elements `d` to `d + 7` of a row.
+///
+/// # Safety
+/// The row is of type `TYPE` and has them; `d` is a multiple of 8. The CPU has AVX2 and F16C.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub unsafe fn eight<const TYPE: u8>(row: *const u8, d: usize) -> __m256 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match TYPE {
+            F32 => _mm256_loadu_ps(row.cast::<f32>().add(d)),
+            F16 => _mm256_cvtph_ps(_mm_loadu_si128(row.cast::<u16>().add(d).cast())),
+            _ => q8_0(row, d),
+        }
+    }
+}
+
+/// Element `d` of a row of F32 or F16. (Rows of Q8_0 have whole vectors.)
+///
+/// # Safety
+/// The row is of type `dtype` and has it.
+pub unsafe fn one(dtype: DType, row: *const u8, d: usize) -> f32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match dtype {
+            DType::F32 => row.cast::<f32>().add(d).read(),
+            DType::F16 => row.cast::<half::f16>().add(d).read().to_f32(),
+            other => unreachable!("rows of {other} have whole vectors"),
+        }
+    }
+}

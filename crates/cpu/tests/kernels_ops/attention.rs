@@ -1,0 +1,322 @@
+use std::ops::Range;
+
+use cpu::attention::{Attention, Cache, PAGE, attention, attention_scratch_bytes};
+use cpu::isa::Isa;
+use cpu::kv::{kv_row_bytes, load_row, store_row};
+use graph::DType;
+
+use crate::support::{Random, assert_near, assert_same, vector_tiers};
+
+/// A cache of several sequences whose pages are scattered; every cell that was not written is NaN.
+struct World {
+    dtype: DType,
+    dim: usize,
+    group: usize,
+    heads_kv: usize,
+    window: Option<usize>,
+    tables: Vec<i32>,
+    pages_a_sequence: usize,
+    // Words, so that rows are aligned.
+    k: Vec<u64>,
+    v: Vec<u64>,
+}
+
+/// A token of a batch: sequence and position.
+type Token = (i32, i32);
+
+impl World {
+    /// Sequences of these lengths, all written with random rows.
+    fn new(
+        random: &mut Random,
+        dtype: DType,
+        dim: usize,
+        heads: (usize, usize),
+        window: Option<usize>,
+        lengths: &[usize],
+    ) -> World {
+        let (group, heads_kv) = heads;
+        let longest = lengths.iter().max().unwrap();
+        let pages_a_sequence = longest.div_ceil(PAGE) + 1;
+        let pages = lengths.len() * pages_a_sequence;
+        let mut order: Vec<i32> = (0..pages as i32).collect();
+        for i in (1..pages).rev() {
+            order.swap(i, random.below(i + 1));
+        }
+        let words = (pages * heads_kv * PAGE * kv_row_bytes(dtype, dim)).div_ceil(8);
+        let mut world = World {
+            dtype,
+            dim,
+            group,
+            heads_kv,
+            window,
+            tables: order,
+            pages_a_sequence,
+            // All ones is NaN in F32 and F16, and a NaN scale in Q8_0.
+            k: vec![u64::MAX; words],
+            v: vec![u64::MAX; words],
+        };
+        for (sequence, length) in lengths.iter().enumerate() {
+            for position in 0..*length {
+                for head in 0..heads_kv {
+                    let rows = [random.floats(dim, 2.0), random.floats(dim, 2.0)];
+                    world.write(sequence, position, head, &rows);
+                }
+            }
+            // Pages beyond the end do not exist.
+            let table = &mut world.tables[sequence * pages_a_sequence..][..pages_a_sequence];
+            table[length.div_ceil(PAGE)..].fill(-1);
+        }
+        world
+    }
+
+    fn cache(&self, data: &[u64]) -> Cache {
+        Cache {
+            dtype: self.dtype,
+            base: data.as_ptr().cast(),
+            page_bytes: self.heads_kv * PAGE * kv_row_bytes(self.dtype, self.dim),
+        }
+    }
+
+    fn offset(&self, sequence: usize, position: usize, head: usize) -> usize {
+        let page = self.tables[sequence * self.pages_a_sequence + position / PAGE];
+        let row = (page as usize * self.heads_kv + head) * PAGE + position % PAGE;
+        row * kv_row_bytes(self.dtype, self.dim)
+    }
+
+    /// Writes a key and a value.
+    fn write(&mut self, sequence: usize, position: usize, head: usize, rows: &[Vec<f32>; 2]) {
+        let at = self.offset(sequence, position, head);
+        for (data, row) in [&mut self.k, &mut self.v].into_iter().zip(rows) {
+            // SAFETY: the row lies in the cache.
+            unsafe {
+                let dst = data.as_mut_ptr().cast::<u8>().add(at);
+                store_row(Isa::Scalar, self.dtype, row.as_ptr(), self.dim, dst);
+            }
+        }
+    }
+
+    /// The rows of keys or values that a range of positions has.
+    fn rows(&self, data: &[u64], sequence: usize, head: usize, range: Range<usize>) -> Vec<f32> {
+        let mut rows = vec![0.0; range.len() * self.dim];
+        for (row, position) in rows.chunks_mut(self.dim).zip(range) {
+            // SAFETY: the row lies in the cache.
+            unsafe {
+                let src = data.as_ptr().cast::<u8>();
+                let src = src.add(self.offset(sequence, position, head));
+                load_row(Isa::Scalar, self.dtype, src, self.dim, row.as_mut_ptr());
+            }
+        }
+        rows
+    }
+
+    fn width(&self) -> usize {
+        self.group * self.heads_kv * self.dim
+    }
+
+    /// Attention of a batch, computed in calls of the given numbers of tokens.
+    fn run(&self, isa: Isa, tokens: &[Token], q: &[f32], calls: &[usize]) -> Vec<f32> {
+        let (sequences, positions): (Vec<i32>, Vec<i32>) = tokens.iter().copied().unzip();
+        let mut out = vec![f32::NAN; q.len()];
+        let most = calls.iter().copied().max().unwrap_or(0);
+        let bytes = attention_scratch_bytes(isa, self.dim, self.group, most);
+        let mut scratch = vec![0xffu8; bytes];
+        let task = Attention {
+            heads: self.group * self.heads_kv,
+            heads_kv: self.heads_kv,
+            head_dim: self.dim,
+            scale: 0.3,
+            q: q.as_ptr(),
+            q_stride: self.width(),
+            out: out.as_mut_ptr(),
+            out_stride: self.width(),
+            positions: &positions,
+            sequences: &sequences,
+            page_tables: &self.tables,
+            table_stride: self.pages_a_sequence,
+            k: self.cache(&self.k),
+            v: self.cache(&self.v),
+            window: self.window,
+        };
+        let mut start = 0;
+        for call in calls {
+            for kv_head in 0..self.heads_kv {
+                let tokens = start..start + call;
+                // SAFETY: all visible pages are written, and `out` is as large as `q`.
+                unsafe { attention(isa, &task, tokens, kv_head, &mut scratch) };
+            }
+            start += call;
+        }
+        assert_eq!(start, tokens.len());
+        out
+    }
+
+    fn expected(&self, tokens: &[Token], q: &[f32]) -> Vec<f32> {
+        let mut out = Vec::new();
+        for ((sequence, position), q) in tokens.iter().zip(q.chunks(self.width())) {
+            for (head, q) in q.chunks(self.dim).enumerate() {
+                let end = *position as usize + 1;
+                let start = self.window.map_or(0, |w| end.saturating_sub(w));
+                let rows = |data| self.rows(data, *sequence as usize, head / self.group, start..end);
+                out.extend(reference::attention::attention(q, &rows(&self.k), &rows(&self.v), 0.3));
+            }
+        }
+        out
+    }
+}
+
+fn tokens_of(sequence: i32, positions: Range<i32>) -> Vec<Token> {
+    positions.map(|position| (sequence, position)).collect()
+}
+
+/// Shapes: (type, head_dim, (group, heads_kv), window).
+type Shape = (DType, usize, (usize, usize), Option<usize>);
+
+const SHAPES: [Shape; 10] = [
+    (DType::F16, 64, (3, 2), None),
+    (DType::F32, 64, (1, 2), Some(40)),
+    (DType::Q8_0, 64, (2, 1), None),
+    (DType::F16, 20, (4, 1), None),
+    (DType::F32, 3, (2, 1), Some(300)),
+    (DType::F16, 72, (1, 1), Some(1)),
+    (DType::F16, 80, (8, 1), None),
+    (DType::F32, 16, (9, 1), None),
+    (DType::Q8_0, 96, (3, 1), Some(65)),
+    (DType::F16, 128, (5, 1), None),
+];
+
+/// A batch of a long sequence, some tokens of others, and a jump back.
+fn mixed(random: &mut Random, shape: Shape) -> (World, Vec<Token>, Vec<f32>) {
+    let (dtype, dim, heads, window) = shape;
+    let world = World::new(random, dtype, dim, heads, window, &[600, 37, 256]);
+    let mut tokens = tokens_of(0, 235..275);
+    tokens.extend(tokens_of(1, 30..37));
+    tokens.extend([(0, 599), (2, 255), (2, 254), (1, 0), (0, 511), (0, 512)]);
+    let q = random.floats(tokens.len() * world.width(), 2.0);
+    (world, tokens, q)
+}
+
+#[test]
+fn scalar_attention_is_near_the_reference() {
+    let mut random = Random::new(11);
+    for shape in SHAPES {
+        let (world, tokens, q) = mixed(&mut random, shape);
+        let ours = world.run(Isa::Scalar, &tokens, &q, &[tokens.len()]);
+        assert_near(&ours, &world.expected(&tokens, &q), 1e-5, "attention");
+    }
+}
+
+#[test]
+fn attention_has_the_same_bits_in_every_tier_and_however_a_batch_is_cut() {
+    let mut random = Random::new(12);
+    for shape in SHAPES {
+        let (world, tokens, q) = mixed(&mut random, shape);
+        let scalar = world.run(Isa::Scalar, &tokens, &q, &[tokens.len()]);
+        for isa in vector_tiers().chain([Isa::Scalar]) {
+            let mut cuts = vec![vec![tokens.len()], vec![1; tokens.len()]];
+            for largest in [4, 20] {
+                let mut cut = Vec::new();
+                let mut left = tokens.len();
+                while left > 0 {
+                    cut.push(left.min(1 + random.below(largest)));
+                    left -= cut.last().unwrap();
+                }
+                cuts.push(cut);
+            }
+            for cut in cuts {
+                let out = world.run(isa, &tokens, &q, &cut);
+                assert_same(&scalar, &out, &format!("{isa:?} {shape:?} {cut:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_prompt_has_the_same_bits_as_its_tokens_alone() {
+    let mut random = Random::new(13);
+    for isa in vector_tiers() {
+        let world = World::new(&mut random, DType::F16, 64, (3, 1), None, &[300]);
+        let tokens = tokens_of(0, 0..300);
+        let q = random.floats(tokens.len() * world.width(), 1.0);
+        let whole = world.run(isa, &tokens, &q, &[300]);
+        assert_same(&whole, &world.run(isa, &tokens, &q, &[1; 300]), "alone");
+        assert_same(&whole, &world.run(isa, &tokens, &q, &[32, 64, 3, 201]), "cut");
+    }
+}
+
+#[test]
+fn sequences_side_by_side_equal_each_alone() {
+    let mut random = Random::new(14);
+    for isa in vector_tiers().chain([Isa::Scalar]) {
+        let world = World::new(&mut random, DType::F16, 32, (2, 2), None, &[70, 300, 5]);
+        let tokens = [(1, 299), (0, 69), (2, 4), (0, 3), (1, 120)];
+        let q = random.floats(tokens.len() * world.width(), 1.0);
+        let together = world.run(isa, &tokens, &q, &[5]);
+        for (i, token) in tokens.iter().enumerate() {
+            let part = i * world.width()..(i + 1) * world.width();
+            let alone = world.run(isa, &[*token], &q[part.clone()], &[1]);
+            assert_same(&alone, &together[part], "sequence");
+        }
+    }
+}
+
+#[test]
+fn cells_that_a_token_does_not_see_do_not_show() {
+    let mut random = Random::new(15);
+    for window in [None, Some(50)] {
+        for dtype in [DType::F32, DType::F16, DType::Q8_0] {
+            let mut world = World::new(&mut random, dtype, 32, (3, 1), window, &[290]);
+            let tokens = tokens_of(0, 270..280);
+            let q = random.floats(tokens.len() * world.width(), 1.0);
+            let run = |world: &World| world.run(Isa::Scalar, &tokens, &q, &[10]);
+            let before = run(&world);
+            assert!(before.iter().all(|x| x.is_finite()));
+            let poison = [vec![f32::NAN; 32], vec![f32::NAN; 32]];
+            let hidden = (280..290).chain(0..window.map_or(0, |w| 270 + 1 - w));
+            for position in hidden {
+                world.write(0, position, 0, &poison);
+            }
+            if window.is_some() {
+                // Pages before the window have been given back.
+                world.tables[..(270 + 1 - 50) / PAGE].fill(-1);
+            }
+            assert_same(&before, &run(&world), "scalar");
+            for isa in vector_tiers() {
+                for cut in [vec![10], vec![1; 10]] {
+                    let after = world.run(isa, &tokens, &q, &cut);
+                    assert_same(&before, &after, "vector");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_huge_key_keeps_a_row_of_f16_finite() {
+    let mut random = Random::new(16);
+    for isa in vector_tiers().chain([Isa::Scalar]) {
+        let mut world = World::new(&mut random, DType::F16, 32, (1, 1), None, &[40]);
+        let mut rows = [random.floats(32, 1.0), random.floats(32, 1.0)];
+        rows[0][5] = 7e4;
+        world.write(0, 20, 0, &rows);
+        let tokens = tokens_of(0, 0..40);
+        let q = random.floats(40 * 32, 1.0);
+        let out = world.run(isa, &tokens, &q, &[40]);
+        assert!(out.iter().all(|x| x.is_finite()));
+    }
+}
+
+#[test]
+fn a_query_of_nan_is_nan_and_harms_no_other() {
+    let mut random = Random::new(17);
+    for isa in vector_tiers().chain([Isa::Scalar]) {
+        let world = World::new(&mut random, DType::F16, 32, (1, 1), None, &[300]);
+        let tokens = tokens_of(0, 280..300);
+        let mut q = random.floats(20 * 32, 1.0);
+        let before = world.run(isa, &tokens, &q, &[20]);
+        q[7 * 32] = f32::NAN;
+        let after = world.run(isa, &tokens, &q, &[20]);
+        assert!(after[7 * 32..8 * 32].iter().all(|x| x.is_nan()));
+        assert_same(&before[..7 * 32], &after[..7 * 32], "before");
+        assert_same(&before[8 * 32..], &after[8 * 32..], "after");
+    }
+}
