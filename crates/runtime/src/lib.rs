@@ -1,1 +1,17 @@
-//! Runs programs.
+//! Runs programs: weights by name, KV pages, a cache of programs, and the loop over splits.
+//!
+//! An [`Engine`] owns devices and sequences. Everything that decides where a byte lives was decided by
+//! compilation: nothing here changes a plan.
+
+mod batch;
+mod engine;
+mod error;
+mod executor;
+mod pages;
+mod program_cache;
+
+pub use batch::{Item, Rows};
+pub use engine::{Engine, EngineParts, Memory, Params, WeightSource};
+pub use error::RuntimeError;
+pub use pages::{PageCopy, Pages, SeqId};
+pub use program_cache::{GraphKind, ProgramCache, ProgramKey};

@@ -62,7 +62,7 @@ impl Facts {
         let i = root.index();
         match problem.values[i].pin {
             Pin::Input | Pin::Fresh => (0, self.end),
-            Pin::None | Pin::Output => {
+            Pin::None | Pin::Output | Pin::Scratch => {
                 let first = self.writer[i].expect("a used value without a writer is an input or fresh");
                 let last = if self.output[i] { self.end } else { self.last_read[i].unwrap_or(first) };
                 (first, last)
@@ -112,7 +112,7 @@ fn check_ids(problem: &Problem) -> Result<(), PlanError> {
             if parent.index() >= count {
                 return Err(PlanError::UnknownParent { value: named(), parent, count });
             }
-            if matches!(value.pin, Pin::Input | Pin::Fresh) {
+            if matches!(value.pin, Pin::Input | Pin::Fresh | Pin::Scratch) {
                 return Err(PlanError::ViewPinned { value: named() });
             }
         }
@@ -252,7 +252,8 @@ fn check_order(
     }
     for (i, value) in problem.values.iter().enumerate() {
         let r = root[i].0;
-        if value.pin == Pin::Output && is_never_filled(problem, writer, r) {
+        let needed = matches!(value.pin, Pin::Output | Pin::Scratch);
+        if needed && is_never_filled(problem, writer, r) {
             return Err(PlanError::NeverWritten { value: named_value(problem, r), reader: None });
         }
     }

@@ -19,7 +19,8 @@
 //!
 //! 1. A value that nobody reads and that no [`Pin`] holds is dead: it gets no memory. Its step still runs.
 //! 2. An [`Pin::Input`] lives from step 0 to the end and is never overwritten. An [`Pin::Output`] lives from its write to the
-//!    end. A [`Pin::Fresh`] value has a window of its own for the whole run.
+//!    end. A [`Pin::Fresh`] value has a window of its own for the whole run;
+//!    a [`Pin::Scratch`] value lives for the step that lists it among its writes.
 //! 3. Views are resolved first; everything after that is decided on storages.
 //! 4. In place: a write takes the storage of a read when the step declares that [`Overwrite`], the step is the last
 //!    reader of the whole storage, the storage holds no pinned value, the space is the same, the read starts where the

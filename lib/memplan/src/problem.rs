@@ -86,6 +86,8 @@ pub enum Pin {
     Output,
     /// A window of its own for the whole run, outside all recycling; filled by a step or from outside.
     Fresh,
+    /// Working memory of the step that lists it among its writes: lives for that step, whether or not it is read.
+    Scratch,
 }
 
 /// The window of another value that a view looks into.

@@ -36,7 +36,9 @@ pub(crate) fn storages(problem: &Problem, facts: &Facts, in_place: bool) -> Resu
     }
     for (s, step) in problem.steps.iter().enumerate() {
         for write in writes_by_life(problem, facts, step) {
-            let taken = if in_place { made.candidate(problem, facts, s as u32, step, write) } else { None };
+            // Scratch does not outlive its step: a second result could then take the same storage.
+            let may_join = in_place && problem.values[write.index()].pin != Pin::Scratch;
+            let taken = if may_join { made.candidate(problem, facts, s as u32, step, write) } else { None };
             match taken {
                 Some(storage) => made.join(problem, facts, storage, write),
                 None => made.begin(problem, facts, write)?,

@@ -104,7 +104,8 @@ impl Run<'_> {
 
     /// Whatever is pinned must be intact at the end.
     fn finish(&self) -> Result<(), Fault> {
-        let pinned = (0..self.problem.values.len()).filter(|&i| self.problem.values[i].pin != Pin::None);
+        let to_the_end = |i: &usize| !matches!(self.problem.values[*i].pin, Pin::None | Pin::Scratch);
+        let pinned = (0..self.problem.values.len()).filter(to_the_end);
         pinned.into_iter().try_for_each(|i| self.intact(i, None))
     }
 }

@@ -84,7 +84,7 @@ fn check_lives(problem: &Problem, plan: &Plan, end: usize) -> Result<(), Fault> 
         if pinned.pin == Pin::Input || pinned.pin == Pin::Fresh {
             alive(i, 0)?;
         }
-        if pinned.pin != Pin::None {
+        if !matches!(pinned.pin, Pin::None | Pin::Scratch) {
             alive(i, end)?;
         }
     }

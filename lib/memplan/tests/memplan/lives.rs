@@ -176,6 +176,24 @@ fn dead_nodes_get_no_memory() {
 }
 
 #[test]
+fn scratch_lives_for_its_step_alone() {
+    let mut p = problem();
+    let x = pinned(&mut p, "x", 64, Pin::Input);
+    let [first, second] = ["first scratch", "second scratch"].map(|n| pinned(&mut p, n, 256, Pin::Scratch));
+    let mid = value(&mut p, "mid", 64);
+    let y = pinned(&mut p, "y", 64, Pin::Output);
+    step(&mut p, "begin", &[x], &[mid, first]);
+    step(&mut p, "end", &[mid], &[y, second]);
+    let plan = packed(&p);
+    assert!(overlap(&plan, first, second));
+    assert_eq!(plan.spaces[0].bytes, 64 + 256 + 64 + 64);
+    for other in [x, mid, y] {
+        assert!(!overlap(&plan, first, other) || other == y);
+        assert!(!overlap(&plan, second, other));
+    }
+}
+
+#[test]
 fn views_extend_the_life_of_their_parent() {
     let mut p = problem();
     let [a, b, c] = ["a", "b", "c"].map(|name| value(&mut p, name, 256));

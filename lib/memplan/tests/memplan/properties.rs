@@ -80,7 +80,7 @@ fn pinned_values_have_a_window_and_keep_it() {
         let plan = checked(&problem, Strategy::Packed, true);
         let end = problem.steps.len() as u32 - 1;
         for (value, placement) in problem.values.iter().zip(&plan.placements) {
-            if value.pin == Pin::None {
+            if matches!(value.pin, Pin::None | Pin::Scratch) {
                 continue;
             }
             let storage = &plan.storages[placement.expect("a pinned value has a window").storage.index()];

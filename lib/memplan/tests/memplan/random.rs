@@ -47,7 +47,7 @@ fn new_step(
     for _ in 0..u.int_in_range(0..=2)? {
         let write = new_value(p, u, &reads)?;
         p.values[write.index()].pin =
-            *u.choose(&[Pin::None, Pin::None, Pin::None, Pin::None, Pin::Output, Pin::Fresh])?;
+            *u.choose(&[Pin::None, Pin::None, Pin::None, Pin::None, Pin::Output, Pin::Fresh, Pin::Scratch])?;
         writes.push(write);
     }
     let mut step = Step::new(format!("s{s}"), reads.iter().copied(), writes.iter().copied());

@@ -1,0 +1,82 @@
+//! Puts nodes together, one file a pattern, a switch each.
+//!
+//! A fusion happens only within a device that has the fused operation, and never changes a bit of the result.
+//! Nodes that were put into another are taken out of the graph.
+
+mod add_norm;
+mod bias_rope_store;
+mod mat_mul_many;
+mod mat_mul_swiglu;
+mod quantize;
+
+use backend::Fused;
+use graph::{Editor, NodeId, Source, ValueId};
+
+use crate::{DeviceId, Devices, Placed};
+
+/// Finds a pattern and rewrites it.
+type Pattern = fn(&mut Pass);
+/// Whether a pattern is on, or a device has its fused operation.
+type Switch = fn(&Fused) -> bool;
+
+/// Applies the patterns that are switched on.
+pub fn fuse(placed: Placed, devices: &Devices, fusions: &Fused) -> Placed {
+    // `add_norm` before `quantize`, which then finds the norm inside; `mat_mul_swiglu` before
+    // `mat_mul_many`, which would take gate and up first.
+    let patterns: [(Pattern, Switch); 5] = [
+        (add_norm::apply, |f| f.add_norm),
+        (quantize::apply, |f| f.quantize),
+        (mat_mul_swiglu::apply, |f| f.mat_mul_swiglu),
+        (mat_mul_many::apply, |f| f.mat_mul_many),
+        (bias_rope_store::apply, |f| f.bias_rope_store),
+    ];
+    patterns.into_iter().filter(|(_, on)| on(fusions)).fold(placed, |placed, (apply, on)| {
+        let able = devices.iter().map(|d| on(&d.caps().fused)).collect();
+        let readers = placed.graph.readers();
+        let nodes = placed.graph.node_ids().collect();
+        let mut pass = Pass { editor: Editor::new(placed.graph, placed.devices), readers, able, nodes };
+        apply(&mut pass);
+        let (graph, devices) = pass.editor.finish();
+        Placed { graph, devices }
+    })
+}
+
+/// One pattern's walk over the graph.
+struct Pass {
+    editor: Editor<DeviceId>,
+    /// Readers of each value before the pass.
+    readers: Vec<Vec<NodeId>>,
+    /// Which devices have the fused operation.
+    able: Vec<bool>,
+    /// The nodes before the pass.
+    nodes: Vec<NodeId>,
+}
+
+impl Pass {
+    /// The nodes that are still there.
+    fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
+        self.nodes.clone().into_iter()
+    }
+
+    /// The node that writes a value, if the value is read by `reader` alone and all is on one able device.
+    fn sole_source(&self, value: ValueId, reader: NodeId) -> Option<NodeId> {
+        let only_reader = self.readers[value.0 as usize] == [reader];
+        let is_output = self.editor.graph().outputs.contains(&value);
+        let source = self.source(value)?;
+        (only_reader && !is_output && self.together(source, reader)).then_some(source)
+    }
+
+    /// The node that writes a value, if one does and no earlier match took it.
+    fn source(&self, value: ValueId) -> Option<NodeId> {
+        match self.editor.graph().value(value).source {
+            Source::Node { node, .. } if !self.editor.is_removed(node) => Some(node),
+            _ => None,
+        }
+    }
+
+    /// True if both nodes are on one device that has the fused operation.
+    fn together(&self, a: NodeId, b: NodeId) -> bool {
+        let device = *self.editor.side(a);
+        device == *self.editor.side(b) && self.able[device.0]
+    }
+}

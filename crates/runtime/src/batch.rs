@@ -1,0 +1,98 @@
+//! What a caller wants computed, cut into batches that a program can hold.
+
+use crate::SeqId;
+
+/// Which rows of logits a caller wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// None: only the cache is filled.
+    None,
+    /// After the last token.
+    Last,
+    /// After every token.
+    All,
+}
+
+/// Tokens to append to a sequence.
+#[derive(Clone, Copy, Debug)]
+pub struct Item<'a> {
+    /// The sequence.
+    pub seq: SeqId,
+    /// Its next tokens.
+    pub tokens: &'a [u32],
+    /// Which logits to compute.
+    pub rows: Rows,
+}
+
+/// A piece of one item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// Which item.
+    pub item: usize,
+    /// Its tokens.
+    pub tokens: std::ops::Range<usize>,
+    /// Tokens of the item that get logits, a part of `tokens`.
+    pub outputs: std::ops::Range<usize>,
+}
+
+/// Cuts items, in order, into batches of at most `tokens` tokens and `sequences` sequences. Where the cuts
+/// fall does not change any result. A sequence is at most once in a batch.
+pub(crate) fn cut(items: &[Item], tokens: usize, sequences: usize) -> Vec<Vec<Piece>> {
+    let mut batches = Vec::new();
+    let mut batch: Vec<Piece> = Vec::new();
+    let mut used = 0;
+    for (item, Item { seq, tokens: all, rows }) in items.iter().enumerate() {
+        let mut start = 0;
+        while start < all.len() {
+            let repeated = batch.iter().any(|p| items[p.item].seq == *seq);
+            if used == tokens || batch.len() == sequences || repeated {
+                batches.push(std::mem::take(&mut batch));
+                used = 0;
+            }
+            let end = all.len().min(start + tokens - used);
+            let outputs = match rows {
+                Rows::All => start..end,
+                Rows::Last if end == all.len() => end - 1..end,
+                Rows::Last | Rows::None => end..end,
+            };
+            batch.push(Piece { item, tokens: start..end, outputs });
+            used += end - start;
+            start = end;
+        }
+    }
+    if !batch.is_empty() {
+        batches.push(batch);
+    }
+    batches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_token_is_in_one_piece_and_outputs_are_the_ones_asked_for() {
+        let ids: Vec<u32> = (0..100).collect();
+        let item = |seq, n, rows| Item { seq: SeqId(seq), tokens: &ids[..n], rows };
+        let items =
+            [item(0, 70, Rows::Last), item(1, 5, Rows::All), item(2, 40, Rows::None), item(0, 1, Rows::All)];
+        for capacity in [1, 3, 32, 64, 200] {
+            for sequences in 1..4 {
+                let mut next = [0; 4];
+                let mut outputs = [0; 4];
+                for batch in cut(&items, capacity, sequences) {
+                    assert!(batch.iter().map(|p| p.tokens.len()).sum::<usize>() <= capacity);
+                    assert!(batch.len() <= sequences);
+                    for (i, piece) in batch.iter().enumerate() {
+                        assert_eq!(piece.tokens.start, next[piece.item]);
+                        next[piece.item] = piece.tokens.end;
+                        outputs[piece.item] += piece.outputs.len();
+                        assert!(batch[..i].iter().all(|p| items[p.item].seq != items[piece.item].seq));
+                    }
+                }
+                assert_eq!(next, [70, 5, 40, 1]);
+                assert_eq!(outputs, [1, 5, 0, 1]);
+            }
+        }
+    }
+}

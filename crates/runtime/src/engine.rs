@@ -1,0 +1,421 @@
+//! The engine: devices, weights, sequences, programs.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use backend::{Backend, Device, Fused, SharedBytes, WeightHandle};
+use compile::{DeviceId, Options, Program};
+use graph::{Extents, Graph, NodeId, RegionId};
+use models::{BodyParams, Model, PAGE_POSITIONS, inputs};
+
+use crate::batch::{Item, Piece, cut};
+use crate::program_cache::{GraphKind, ProgramCache, ProgramKey};
+use crate::{Pages, RuntimeError, SeqId, executor};
+
+/// Where the bytes of weights come from.
+pub trait WeightSource: Send + Sync {
+    /// The bytes of a tensor, rows as the model's tensor table says.
+    fn bytes(&self, name: &str) -> Option<SharedBytes>;
+}
+
+/// How an engine runs. Only what cannot change a result may change while it lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Params {
+    /// Context and KV types; fixed.
+    pub body: BodyParams,
+    /// Sequences in a batch, and as many full contexts of cache; fixed.
+    pub n_seq: usize,
+    /// Tokens in a batch.
+    pub n_ubatch: usize,
+    /// Rows that the head computes at a time.
+    pub head_rows: usize,
+    /// Fusions in use.
+    pub fusions: Fused,
+}
+
+/// Device of each node of a graph, before lowering.
+pub type Placement = Box<dyn Fn(&Graph, NodeId) -> DeviceId + Send>;
+
+/// What an engine is made of.
+pub struct EngineParts {
+    /// Configuration and shapes.
+    pub model: Model,
+    /// The devices, at least one.
+    pub devices: Vec<Box<dyn Backend>>,
+    /// Which device a node should go to.
+    pub placement: Placement,
+    /// The weights' bytes.
+    pub weights: Arc<dyn WeightSource>,
+}
+
+/// Bytes that an engine holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Arenas of all devices.
+    pub arena_bytes: u64,
+    /// What no plan of the arenas could do without.
+    pub arena_bytes_lower_bound: u64,
+    /// KV pages that sequences refer to.
+    pub kv_bytes_committed: u64,
+    /// Address space of the whole KV cache.
+    pub kv_bytes_reserved: u64,
+}
+
+/// Runs a model on its devices for several sequences.
+pub struct Engine {
+    parts: EngineParts,
+    params: Params,
+    pages: Pages,
+    cache: ProgramCache,
+    weights: HashMap<(String, DeviceId), WeightHandle>,
+    body: Arc<Program>,
+    head: Arc<Program>,
+    regions: Vec<(graph::Region, Option<DeviceId>)>,
+    buffers: Buffers,
+}
+
+/// Host memory that is reused from run to run.
+#[derive(Default)]
+struct Buffers {
+    bytes: Vec<u8>,
+    hidden: Vec<u8>,
+    logits: Vec<f32>,
+    staging: Vec<u8>,
+}
+
+impl Engine {
+    /// Compiles the programs, reserves arenas and the cache's address space, registers weights.
+    pub fn new(parts: EngineParts, params: Params) -> Result<Engine, RuntimeError> {
+        let pages = params.n_seq * params.body.n_ctx.div_ceil(PAGE_POSITIONS);
+        let empty = Arc::new(Program {
+            capacity: Extents { tokens: 0, outputs: 0, sequences: 0 },
+            splits: vec![],
+            inputs: vec![],
+            outputs: vec![],
+            weights: vec![],
+            regions: vec![],
+            arenas: vec![],
+        });
+        let mut engine = Engine {
+            parts,
+            params,
+            pages: Pages::new(pages),
+            cache: ProgramCache::default(),
+            weights: HashMap::new(),
+            body: empty.clone(),
+            head: empty,
+            regions: Vec::new(),
+            buffers: Buffers::default(),
+        };
+        engine.rebuild(params)?;
+        Ok(engine)
+    }
+
+    /// Changes batch size, rows of the head or fusions. The cache and its sequences stay as they are, so
+    /// another context or KV type is refused.
+    pub fn rebuild(&mut self, params: Params) -> Result<(), RuntimeError> {
+        self.refuse_another_cache(&params)?;
+        self.params = params;
+        let n = params.n_ubatch;
+        let body_capacity = Extents { tokens: n, outputs: n, sequences: params.n_seq };
+        let head_capacity = Extents { tokens: params.head_rows, outputs: params.head_rows, sequences: 1 };
+        self.body = self.program(GraphKind::Body, body_capacity)?;
+        self.head = self.program(GraphKind::Head, head_capacity)?;
+        self.regions = self.body.regions.clone();
+        for (i, (region, device)) in self.regions.iter().enumerate() {
+            let device = device.expect("every region of a decoder is written");
+            self.parts.devices[device.0].reserve_region(RegionId(i as u32), region, self.pages.count())?;
+        }
+        for (d, device) in self.parts.devices.iter_mut().enumerate() {
+            let bytes = [&self.body, &self.head].into_iter().map(|p| p.arenas[d].bytes).max();
+            device.reserve_arena(bytes.unwrap_or(0) as usize)?;
+        }
+        Ok(())
+    }
+
+    /// How the engine runs.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model {
+        &self.parts.model
+    }
+
+    /// The program from token ids to hidden rows.
+    pub fn body(&self) -> &Program {
+        &self.body
+    }
+
+    /// The program from hidden rows to logits.
+    pub fn head(&self) -> &Program {
+        &self.head
+    }
+
+    /// How often a program had to be made.
+    pub fn programs_made(&self) -> usize {
+        self.cache.misses()
+    }
+
+    /// Bytes held now.
+    pub fn memory(&self) -> Memory {
+        let page_bytes: usize =
+            self.regions.iter().map(|(r, _)| r.bytes_per_position() * PAGE_POSITIONS).sum();
+        let widest = |bytes: fn(&compile::Arena) -> u64| -> u64 {
+            (0..self.parts.devices.len())
+                .map(|d| bytes(&self.body.arenas[d]).max(bytes(&self.head.arenas[d])))
+                .sum()
+        };
+        Memory {
+            arena_bytes: widest(|a| a.bytes),
+            arena_bytes_lower_bound: widest(|a| a.bytes_lower_bound),
+            kv_bytes_committed: (page_bytes * self.pages.in_use()) as u64,
+            kv_bytes_reserved: (page_bytes * self.pages.count()) as u64,
+        }
+    }
+
+    /// A new, empty sequence.
+    pub fn create(&mut self) -> SeqId {
+        self.pages.create()
+    }
+
+    /// A second sequence that continues from the same positions.
+    pub fn fork(&mut self, seq: SeqId) -> Result<SeqId, RuntimeError> {
+        self.pages.fork(seq)
+    }
+
+    /// Positions of a sequence.
+    pub fn len(&self, seq: SeqId) -> Result<usize, RuntimeError> {
+        self.pages.len(seq)
+    }
+
+    /// Cuts a sequence to its first `to` positions.
+    pub fn truncate(&mut self, seq: SeqId, to: usize) -> Result<(), RuntimeError> {
+        let freed = self.pages.truncate(seq, to)?;
+        self.discard(&freed)
+    }
+
+    /// Removes a sequence and gives back its pages.
+    pub fn remove(&mut self, seq: SeqId) -> Result<(), RuntimeError> {
+        let freed = self.pages.remove(seq)?;
+        self.discard(&freed)
+    }
+
+    /// Appends each item's tokens to its sequence. `sink` gets (item, token of the item, logits) for every row
+    /// asked for, in order.
+    pub fn process(
+        &mut self,
+        items: &[Item],
+        sink: &mut dyn FnMut(usize, usize, &[f32]),
+    ) -> Result<(), RuntimeError> {
+        self.check(items)?;
+        for batch in cut(items, self.params.n_ubatch, self.params.n_seq) {
+            self.run_body(items, &batch)?;
+            self.run_head(items, &batch, sink)?;
+        }
+        Ok(())
+    }
+
+    /// Everything that can be refused is refused before anything is computed.
+    fn check(&self, items: &[Item]) -> Result<(), RuntimeError> {
+        if items.is_empty() || items.iter().any(|i| i.tokens.is_empty()) {
+            return Err(RuntimeError::EmptyBatch);
+        }
+        let (n_vocab, n_ctx) = (self.parts.model.config.n_vocab, self.params.body.n_ctx);
+        let mut lengths: HashMap<SeqId, usize> = HashMap::new();
+        for item in items {
+            let bad = item.tokens.iter().position(|t| *t as usize >= n_vocab);
+            if let Some(index) = bad {
+                return Err(RuntimeError::TokenOutOfRange { index, id: item.tokens[index], n_vocab });
+            }
+            let needed = lengths.entry(item.seq).or_insert(self.pages.len(item.seq)?);
+            *needed += item.tokens.len();
+            if *needed > n_ctx {
+                return Err(RuntimeError::ContextFull { needed: *needed, n_ctx });
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills the cache with a batch and leaves its hidden rows in `buffers.hidden`.
+    fn run_body(&mut self, items: &[Item], batch: &[Piece]) -> Result<(), RuntimeError> {
+        let mut ids = BatchIds::default();
+        let pages_a_sequence = self.params.body.n_ctx.div_ceil(PAGE_POSITIONS);
+        for (row, piece) in batch.iter().enumerate() {
+            let Item { seq, tokens, .. } = items[piece.item];
+            self.copy_shared_pages(seq, piece.tokens.len())?;
+            let first = self.pages.len(seq)? as i32;
+            let outputs_from = ids.tokens.len() as i32 - piece.tokens.start as i32;
+            ids.tokens.extend(tokens[piece.tokens.clone()].iter().map(|t| *t as i32));
+            ids.positions.extend((0..piece.tokens.len() as i32).map(|i| first + i));
+            ids.sequences.extend(piece.tokens.clone().map(|_| row as i32));
+            ids.outputs.extend(piece.outputs.clone().map(|o| outputs_from + o as i32));
+            let table = self.pages.table(seq)?;
+            ids.tables.extend(table.iter().map(|p| *p as i32));
+            ids.tables.resize((row + 1) * pages_a_sequence, -1);
+        }
+        let extents =
+            Extents { tokens: ids.tokens.len(), outputs: ids.outputs.len(), sequences: batch.len() };
+        let devices = &mut self.parts.devices;
+        let filled = [
+            (inputs::TOKEN_IDS, &ids.tokens),
+            (inputs::POSITIONS, &ids.positions),
+            (inputs::SEQUENCES, &ids.sequences),
+            (inputs::PAGE_TABLES, &ids.tables),
+            (inputs::OUT_IDS, &ids.outputs),
+        ];
+        for (name, numbers) in filled {
+            self.buffers.bytes.clear();
+            self.buffers.bytes.extend(numbers.iter().flat_map(|n| n.to_ne_bytes()));
+            executor::write_input(devices, &self.body, name, &self.buffers.bytes)?;
+        }
+        executor::run(devices, &self.body, &extents, &mut self.buffers.staging)?;
+        executor::read_output(devices, &self.body.outputs[0], &extents, &mut self.buffers.hidden)?;
+        for device in devices.iter_mut() {
+            device.synchronize()?;
+        }
+        for piece in batch {
+            self.pages.advance(items[piece.item].seq, piece.tokens.len())?;
+        }
+        Ok(())
+    }
+
+    /// Turns `buffers.hidden` into logits, in pieces of the head's rows.
+    fn run_head(
+        &mut self,
+        items: &[Item],
+        batch: &[Piece],
+        sink: &mut dyn FnMut(usize, usize, &[f32]),
+    ) -> Result<(), RuntimeError> {
+        let row_bytes = self.parts.model.config.n_embd * size_of::<f32>();
+        let n_vocab = self.parts.model.config.n_vocab;
+        let rows: Vec<(&Piece, usize)> =
+            batch.iter().flat_map(|p| p.outputs.clone().map(move |o| (p, o))).collect();
+        let hidden = std::mem::take(&mut self.buffers.hidden);
+        for (piece, rows) in rows.chunks(self.params.head_rows).enumerate() {
+            let first = piece * self.params.head_rows * row_bytes;
+            let extents = Extents { tokens: rows.len(), outputs: rows.len(), sequences: 1 };
+            let devices = &mut self.parts.devices;
+            let bytes = &hidden[first..first + rows.len() * row_bytes];
+            executor::write_input(devices, &self.head, inputs::HIDDEN, bytes)?;
+            executor::run(devices, &self.head, &extents, &mut self.buffers.staging)?;
+            executor::read_output(devices, &self.head.outputs[0], &extents, &mut self.buffers.bytes)?;
+            self.buffers.logits.clear();
+            let floats = self.buffers.bytes.as_chunks::<4>().0;
+            self.buffers.logits.extend(floats.iter().map(|b| f32::from_ne_bytes(*b)));
+            for ((piece, token), logits) in rows.iter().zip(self.buffers.logits.chunks(n_vocab)) {
+                self.refuse_bad_logits(items[piece.item].seq, piece.tokens.end - token, logits)?;
+                sink(piece.item, *token, logits);
+            }
+        }
+        self.buffers.hidden = hidden;
+        Ok(())
+    }
+
+    /// `back` counts from the end of the sequence: 1 is its last position.
+    fn refuse_bad_logits(&self, seq: SeqId, back: usize, logits: &[f32]) -> Result<(), RuntimeError> {
+        // One sum finds any NaN or infinity in a pass that vectorizes; only then look for it.
+        if logits.iter().map(|x| x * 0.0).sum::<f32>() == 0.0 {
+            return Ok(());
+        }
+        let found = logits.iter().enumerate().find(|(_, x)| !x.is_finite());
+        let Some((token, value)) = found else { return Ok(()) };
+        let position = self.pages.len(seq)? - back;
+        Err(RuntimeError::BadLogits { seq, position, token, value: *value })
+    }
+
+    fn copy_shared_pages(&mut self, seq: SeqId, count: usize) -> Result<(), RuntimeError> {
+        for copy in self.pages.reserve(seq, count)? {
+            for (i, (_, device)) in self.regions.iter().enumerate() {
+                let device = device.expect("every region of a decoder is written");
+                self.parts.devices[device.0].copy_page(
+                    RegionId(i as u32),
+                    copy.from as usize,
+                    copy.to as usize,
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    fn discard(&mut self, pages: &[u32]) -> Result<(), RuntimeError> {
+        for (i, (_, device)) in self.regions.iter().enumerate() {
+            let device = device.expect("every region of a decoder is written");
+            for page in pages {
+                self.parts.devices[device.0].discard_page(RegionId(i as u32), *page as usize)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_another_cache(&self, params: &Params) -> Result<(), RuntimeError> {
+        let changed = |what, exists: String, asked: String| match exists == asked {
+            true => Ok(()),
+            false => Err(RuntimeError::CacheChanged { what, exists, asked }),
+        };
+        let (old, new) = (&self.params, params);
+        changed("the context", old.body.n_ctx.to_string(), new.body.n_ctx.to_string())?;
+        changed("the type of cached keys", old.body.type_k.to_string(), new.body.type_k.to_string())?;
+        changed("the type of cached values", old.body.type_v.to_string(), new.body.type_v.to_string())?;
+        changed("the number of sequences", old.n_seq.to_string(), new.n_seq.to_string())
+    }
+
+    fn program(&mut self, kind: GraphKind, capacity: Extents) -> Result<Arc<Program>, RuntimeError> {
+        let key = ProgramKey {
+            kind,
+            body: self.params.body,
+            capacity,
+            fusions: self.params.fusions,
+            placement_version: 0,
+            weights_version: 0,
+        };
+        let (parts, weights, fusions) = (&mut self.parts, &mut self.weights, self.params.fusions);
+        self.cache.get(key, || {
+            let graph = match kind {
+                GraphKind::Body => parts.model.body(&key.body)?,
+                GraphKind::Head => parts.model.head()?,
+            };
+            let options = Options { fusions, ..Options::new(capacity) };
+            let mut program = compile_for(parts, graph, &options)?;
+            let handles = register_weights(parts, weights, &program)?;
+            program.bind(&handles);
+            Ok(program)
+        })
+    }
+}
+
+fn compile_for(parts: &EngineParts, graph: Graph, options: &Options) -> Result<Program, RuntimeError> {
+    let devices: Vec<&dyn Device> = parts.devices.iter().map(|d| d.as_ref() as &dyn Device).collect();
+    let preferred: Vec<DeviceId> = graph.node_ids().map(|id| (parts.placement)(&graph, id)).collect();
+    Ok(compile::compile(graph, &devices, &|id| preferred[id.0 as usize], options)?)
+}
+
+fn register_weights(
+    parts: &mut EngineParts,
+    known: &mut HashMap<(String, DeviceId), WeightHandle>,
+    program: &Program,
+) -> Result<Vec<WeightHandle>, RuntimeError> {
+    let register = |weight: &compile::ProgramWeight| {
+        let key = (weight.name.clone(), weight.device);
+        if let Some(handle) = known.get(&key) {
+            return Ok(*handle);
+        }
+        let bytes = parts.weights.bytes(&weight.name);
+        let bytes = bytes.ok_or_else(|| RuntimeError::MissingWeight(weight.name.clone()))?;
+        let handle = parts.devices[weight.device.0].register_weight(&weight.name, bytes)?;
+        known.insert(key, handle);
+        Ok(handle)
+    };
+    program.weights.iter().map(register).collect()
+}
+
+/// Numbers of one batch.
+#[derive(Default)]
+struct BatchIds {
+    tokens: Vec<i32>,
+    positions: Vec<i32>,
+    sequences: Vec<i32>,
+    outputs: Vec<i32>,
+    tables: Vec<i32>,
+}

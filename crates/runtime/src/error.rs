@@ -1,0 +1,90 @@
+//! Why a run did not happen.
+
+use crate::SeqId;
+
+/// What was asked, what is there.
+#[derive(Debug, thiserror::Error)]
+pub enum RuntimeError {
+    /// Nothing to compute.
+    #[error("the batch is empty: at least one token is needed")]
+    EmptyBatch,
+    /// A token id outside the vocabulary.
+    #[error("token number {index} is {id}, outside the vocabulary of {n_vocab}")]
+    TokenOutOfRange {
+        /// Its place in the item.
+        index: usize,
+        /// The id.
+        id: u32,
+        /// Tokens that there are.
+        n_vocab: usize,
+    },
+    /// A sequence would grow past the context.
+    #[error("{needed} positions do not fit in the context of {n_ctx}")]
+    ContextFull {
+        /// Positions that the sequence would have.
+        needed: usize,
+        /// Positions that there can be.
+        n_ctx: usize,
+    },
+    /// Every page of the cache is in use.
+    #[error("the cache has no free page: {pages} pages, all in use")]
+    OutOfPages {
+        /// Pages that there are.
+        pages: usize,
+    },
+    /// A sequence that was never made or has been removed.
+    #[error("there is no sequence {}", .0.0)]
+    UnknownSequence(SeqId),
+    /// A sequence cannot be cut to more than it has.
+    #[error("sequence {} has {len} positions and cannot be cut to {to}", seq.0)]
+    TruncateBeyond {
+        /// The sequence.
+        seq: SeqId,
+        /// Its positions.
+        len: usize,
+        /// What was asked for.
+        to: usize,
+    },
+    /// A rebuild asked for another cache while sequences live in the old one.
+    #[error("{what} is {exists} while the engine lives: it cannot become {asked}")]
+    CacheChanged {
+        /// Context or type.
+        what: &'static str,
+        /// As it is.
+        exists: String,
+        /// As asked.
+        asked: String,
+    },
+    /// More sequences in one batch than the engine is made for.
+    #[error("{found} sequences in a batch: the engine is made for {max}")]
+    TooManySequences {
+        /// In the batch.
+        found: usize,
+        /// At most.
+        max: usize,
+    },
+    /// Logits that are no numbers.
+    #[error("the logits at position {position} of sequence {} hold {value} for token {token}", seq.0)]
+    BadLogits {
+        /// The sequence.
+        seq: SeqId,
+        /// The position.
+        position: usize,
+        /// The token.
+        token: usize,
+        /// The value.
+        value: f32,
+    },
+    /// A weight that the model names and the source does not have.
+    #[error("weight {0} is not there")]
+    MissingWeight(String),
+    /// The model's graph could not be built.
+    #[error(transparent)]
+    Model(#[from] models::ModelError),
+    /// The graph could not be compiled.
+    #[error(transparent)]
+    Compile(#[from] compile::CompileError),
+    /// A device refused.
+    #[error(transparent)]
+    Backend(#[from] backend::BackendError),
+}
