@@ -83,6 +83,16 @@ pub enum Error {
         /// Bytes after the number.
         left: u64,
     },
+    /// More keys or tensors than any model has, though the file is long enough for them.
+    #[error("{what} is {found}, at most {count_max} are supported")]
+    TooMany {
+        /// What is counted.
+        what: &'static str,
+        /// The number.
+        found: u64,
+        /// The largest number that is read.
+        count_max: usize,
+    },
     /// Text that is not UTF-8.
     #[error("{what} at byte {offset} is not UTF-8")]
     Utf8 {

@@ -14,6 +14,12 @@ pub(crate) const NAME_BYTES_MAX: usize = 65535;
 pub(crate) const MAGIC: [u8; 4] = *b"GGUF";
 pub(crate) const KEY_ALIGNMENT: &str = "general.alignment";
 
+/// The largest numbers of keys and tensors that are read. A key or tensor takes several times more
+/// memory than file, so without a limit a file of nothing else would cost many times its size.
+/// Models have under a hundred keys, and tens of thousands of tensors at the very most.
+const KEY_COUNT_MAX: usize = 1 << 16;
+const TENSOR_COUNT_MAX: usize = 1 << 18;
+
 /// The smallest part of a key-value pair: its length. A pair needs a few bytes more, but the error
 /// of a pair that is cut off should name the pair and not the count.
 const KEY_BYTES_MIN: usize = 8;
@@ -53,6 +59,7 @@ impl Gguf {
         let tensor_count_offset = at.at() as u64;
         let tensor_count = at.u64(|| "the tensor count".to_owned())?;
         let key_count = at.count(KEY_BYTES_MIN, || "the key count".to_owned())?;
+        few("the key count", key_count, KEY_COUNT_MAX)?;
 
         let mut metadata = Metadata::new();
         for index in 0..key_count {
@@ -63,6 +70,7 @@ impl Gguf {
 
         let what = || "the tensor count".to_owned();
         let tensor_count = at.fits(tensor_count, TENSOR_BYTES_MIN, tensor_count_offset, what)?;
+        few("the tensor count", tensor_count, TENSOR_COUNT_MAX)?;
         let mut tensors = Vec::new();
         for index in 0..tensor_count {
             tensors.push(tensor_info(&mut at, index, alignment)?);
@@ -98,6 +106,13 @@ pub(crate) fn name_index(tensors: &[TensorInfo]) -> Result<HashMap<String, usize
         }
     }
     Ok(index)
+}
+
+fn few(what: &'static str, count: usize, count_max: usize) -> Result<(), Error> {
+    match count <= count_max {
+        true => Ok(()),
+        false => Err(Error::TooMany { what, found: count as u64, count_max }),
+    }
 }
 
 fn key_value<'a>(at: &mut Cursor<'a>, index: usize) -> Result<(&'a str, Value), Error> {

@@ -67,6 +67,16 @@ fn counts_are_compared_with_the_bytes_that_are_left() {
 }
 
 #[test]
+fn more_keys_or_tensors_than_any_model_has_are_refused() {
+    // The file is long enough, so only a limit bounds the memory that the table would take.
+    let room = vec![0; 24 << 19];
+    let error = refused(&file_with_counts(0, 1 << 17, &room), &["key count", "131072", "65536"]);
+    assert!(matches!(error, Error::TooMany { .. }), "{error}");
+    let error = refused(&file_with_counts(1 << 19, 0, &room), &["tensor count", "524288"]);
+    assert!(matches!(error, Error::TooMany { .. }), "{error}");
+}
+
+#[test]
 fn lengths_are_compared_with_the_bytes_that_are_left() {
     let length = |n: u64, rest: &[u8]| [&n.to_le_bytes()[..], rest].concat();
     refused(&file_with_counts(0, 1, &length(1 << 62, b"abc")), &["key number 0 length"]);
