@@ -1,6 +1,6 @@
 //! Small plans written by hand, right and wrong, and what exactly the checker says.
 
-use memplan::{Fault, Overwrite, Plan, Problem, Step, StepId, ValueId, check};
+use memplan::{Fault, Overwrite, Pin, Plan, Problem, Step, StepId, ValueId, check};
 
 use crate::common::*;
 
@@ -41,6 +41,39 @@ fn a_write_over_an_operand_starts_where_the_operand_starts() {
     put(&mut plan, b, 32);
     let fault = check(&p, &plan).unwrap_err();
     assert!(matches!(fault, Fault::Clobbered { offset: 32, .. }), "{fault}");
+}
+
+#[test]
+fn a_write_over_two_operands_has_no_right_even_if_both_pairs_are_declared() {
+    let (mut p, mut plan, a, b) = two_values(true, &[1]);
+    let alias = view(&mut p, "alias", a, 0, 64);
+    p.steps[1].reads.push(alias);
+    p.steps[1].overwrites.push(Overwrite { write: b, read: alias });
+    plan.placements.push(plan.placements[a.index()]);
+    let offset = window(&plan, a).offset;
+    put(&mut plan, b, offset);
+    let fault = check(&p, &plan).unwrap_err();
+    assert!(matches!(fault, Fault::Clobbered { read, .. } if read.id == alias));
+}
+
+#[test]
+fn an_output_that_is_overwritten_after_its_last_reader_is_found() {
+    let (mut p, mut plan, a, b) = two_values(true, &[1]);
+    p.values[a.index()].pin = Pin::Output;
+    let offset = window(&plan, a).offset;
+    put(&mut plan, b, offset);
+    let fault = check(&p, &plan).unwrap_err();
+    assert!(matches!(fault, Fault::Lost { value, reader: None, .. } if value.id == a));
+}
+
+#[test]
+fn two_inputs_at_one_place_are_found() {
+    let mut p = problem();
+    let [a, b] = ["a", "b"].map(|name| pinned(&mut p, name, 64, Pin::Input));
+    let mut plan = packed(&p);
+    put(&mut plan, b, 0);
+    let fault = check(&p, &plan).unwrap_err();
+    assert!(matches!(fault, Fault::Shared { value, other, offset: 0 } if (value.id, other.id) == (b, a)));
 }
 
 #[test]

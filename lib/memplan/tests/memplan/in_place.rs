@@ -183,6 +183,23 @@ fn pinned_values_are_never_overwritten_but_an_output_may_overwrite() {
 }
 
 #[test]
+fn an_output_made_in_place_is_not_overwritten_by_its_last_reader() {
+    let mut p = problem();
+    let a = value(&mut p, "a", 64);
+    let y = pinned(&mut p, "y", 64, Pin::Output);
+    let b = value(&mut p, "b", 64);
+    step(&mut p, "make a", &[], &[a]);
+    elementwise(&mut p, "make y", &[a], &[y]);
+    elementwise(&mut p, "make b", &[y], &[b]);
+    step(&mut p, "look", &[b], &[]);
+    assert!(shared(&p, a, y) && !shared(&p, y, b));
+    // The same when this reader comes last of all, where the life alone would allow it.
+    p.steps.pop();
+    p.values[b.index()].pin = Pin::Output;
+    assert!(shared(&p, a, y) && !shared(&p, y, b));
+}
+
+#[test]
 fn without_the_option_nothing_is_made_in_place() {
     let mut p = problem();
     let [a, b] = ["a", "b"].map(|name| value(&mut p, name, 64));

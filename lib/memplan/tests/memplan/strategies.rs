@@ -81,17 +81,29 @@ fn packing_tries_further_orders_when_the_first_misses_the_bound() {
     // By decreasing size the last storage placed finds 4 units taken below it by one neighbour in time and 3 above that by the
     // other, so it ends at 10 units; 7 is the most that lives at once.
     let items = [(5, 6, 4), (0, 2, 4), (3, 6, 3), (0, 3, 3)];
-    let p = intervals(&items);
+    let p = intervals(&items, 64);
     let plan = planned(&p, Strategy::Packed, false);
     assert_eq!(plan.spaces[0].bytes, 7 * 64);
     assert!(plan.spaces[0].proven);
 }
 
-/// One value for each (first, last, units of 64 bytes).
-fn intervals(items: &[(usize, usize, u64)]) -> Problem {
+#[test]
+fn packing_is_not_worse_than_size_classes_where_every_greedy_order_is() {
+    // Each of the greedy orders leaves the window of 7 units above gaps of 5 and ends at 25.
+    let items = [(2, 3, 5), (1, 2, 5), (0, 1, 5), (2, 3, 7), (0, 1, 5), (2, 3, 5)];
+    let p = intervals(&items, 16 << 10);
+    for strategy in [Strategy::SizeClass, Strategy::Packed] {
+        let plan = planned(&p, strategy, false);
+        assert_eq!(plan.spaces[0].bytes, 22 * (16 << 10));
+        assert!(plan.spaces[0].proven);
+    }
+}
+
+/// One value for each (first, last, units).
+fn intervals(items: &[(usize, usize, u64)], unit: u64) -> Problem {
     let mut p = problem();
     let values: Vec<ValueId> =
-        items.iter().enumerate().map(|(i, item)| value(&mut p, &format!("v{i}"), item.2 * 64)).collect();
+        items.iter().enumerate().map(|(i, item)| value(&mut p, &format!("v{i}"), item.2 * unit)).collect();
     let steps = items.iter().map(|item| item.1 + 1).max().unwrap_or(0);
     for s in 0..steps {
         let those = |at: fn(&(usize, usize, u64)) -> usize| -> Vec<ValueId> {
@@ -153,6 +165,22 @@ fn the_bound_counts_fresh_windows_at_every_step_and_names_what_causes_it() {
     assert_eq!(report.lower_bound, 128 + 320 + 64);
     assert_eq!(report.bound_step, StepId(1));
     assert_eq!(report.bound_values, [a, staged, c]);
+}
+
+#[test]
+fn the_bound_names_the_value_that_holds_a_shared_storage_at_that_step() {
+    let mut p = problem();
+    let [a, b, c, d] = ["a", "b", "c", "d"].map(|name| value(&mut p, name, 64));
+    step(&mut p, "make a", &[], &[a]);
+    elementwise(&mut p, "make b", &[a], &[b, c]);
+    elementwise(&mut p, "make d", &[b], &[d]);
+    step(&mut p, "end", &[c, d], &[]);
+    let plan = packed(&p);
+    assert!(together(&plan, a, c) && together(&plan, b, d));
+    let report = &plan.spaces[0];
+    // Both storages are full at the second step, and hold what that step makes, not what was or will be there.
+    assert_eq!(report.bound_step, StepId(1));
+    assert_eq!(report.bound_values, [b, c]);
 }
 
 #[test]
