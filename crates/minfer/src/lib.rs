@@ -1,1 +1,44 @@
-//! Load a model and generate.
+//! Load a model, generate, score: the library that people embed.
+//!
+//! ```no_run
+//! use std::{ops::ControlFlow, sync::Arc};
+//! use minfer::{GenerateOptions, Model, Session, SessionOptions, ThreadPool, default_threads};
+//!
+//! let model = Arc::new(Model::load("model.gguf")?);
+//! let pool = Arc::new(ThreadPool::new(default_threads()));
+//! let prompt = model.tokenize("The capital of France is", true)?;
+//! let mut session = Session::new(model, pool, &SessionOptions::default())?;
+//! let generation = session.generate(&prompt, &GenerateOptions::default(), &mut |piece| {
+//!     print!("{piece}");
+//!     ControlFlow::Continue(())
+//! })?;
+//! println!("\n{:?}", generation.finish_reason);
+//! # Ok::<(), minfer::Error>(())
+//! ```
+//!
+//! Everything is a value that the caller owns: nothing is printed, no signal is caught, no environment variable
+//! is read, and several models and sessions live side by side.
+
+mod context;
+mod error;
+mod generate;
+mod hash;
+mod inspect;
+mod model;
+mod score;
+mod session;
+mod weights;
+
+pub use context::{ContextChoice, choose_context};
+pub use error::Error;
+pub use generate::{FinishReason, GenerateOptions, Generation};
+pub use inspect::inspect;
+pub use model::Model;
+pub use score::{Perplexity, Score};
+pub use session::{Session, SessionOptions};
+
+pub use backend::Fused;
+pub use cpu::{Isa, ThreadPool, default_threads};
+pub use graph::DType;
+pub use runtime::Memory;
+pub use sample::Settings as Sampling;

@@ -1,0 +1,90 @@
+//! All that can go wrong, with the facts.
+
+use std::path::PathBuf;
+
+/// Why a model could not be loaded, or a run not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file is damaged, or not a GGUF file.
+    #[error(transparent)]
+    Gguf(#[from] gguf::Error),
+    /// The file is no model that can be run.
+    #[error("{}: {error}", path.display())]
+    Model {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        error: models::ModelError,
+    },
+    /// The vocabulary cannot be used, or not for this text.
+    #[error("tokenizer: {0}")]
+    Text(#[from] text::Error),
+    /// The chat template does not parse, or refuses the conversation.
+    #[error("chat template: {0}")]
+    Template(#[from] text::TemplateError),
+    /// The file has no chat template.
+    #[error("the file has no chat template (key tokenizer.chat_template): run it with a raw prompt")]
+    NoTemplate,
+    /// A prompt of no tokens.
+    #[error("the prompt is empty: the model has no token to begin with, so at least one is needed")]
+    EmptyPrompt,
+    /// The prompt leaves no room.
+    #[error("the prompt has {prompt} tokens, the context {n_ctx} positions")]
+    PromptTooLong {
+        /// Tokens of the prompt.
+        prompt: usize,
+        /// Positions of the context.
+        n_ctx: usize,
+    },
+    /// A text too short to score.
+    #[error("the text has {tokens} tokens: windows of {n_ctx} need at least {needed}")]
+    TextTooShort {
+        /// Tokens of the text.
+        tokens: usize,
+        /// Length of a window.
+        n_ctx: usize,
+        /// What would do.
+        needed: usize,
+    },
+    /// A KV type that does not fit the model.
+    #[error("KV type {kv_type} needs heads of a multiple of 32 elements; this model's heads have {head_dim}")]
+    CacheType {
+        /// The type.
+        kv_type: graph::DType,
+        /// Elements in a head.
+        head_dim: usize,
+    },
+    /// A KV type that there is no cache of.
+    #[error("KV type {0} is not supported: expected F16, F32 or Q8_0")]
+    NoCacheType(graph::DType),
+    /// The machine lacks an instruction set that was asked for.
+    #[error("--isa {isa}: this machine has no {missing}")]
+    Isa {
+        /// The tier.
+        isa: &'static str,
+        /// What it lacks.
+        missing: &'static str,
+    },
+    /// A number that must be at least 1.
+    #[error("{0} is 0: expected at least 1")]
+    Zero(&'static str),
+    /// The run failed.
+    #[error(transparent)]
+    Runtime(#[from] runtime::RuntimeError),
+    /// No token could be chosen.
+    #[error("token {position} of the answer: {error}")]
+    Sample {
+        /// Which token of the answer.
+        position: usize,
+        /// Why.
+        error: sample::SampleError,
+    },
+    /// A token could not be scored.
+    #[error("after position {position}: {error}")]
+    Score {
+        /// The position whose logits are wrong.
+        position: usize,
+        /// Why.
+        error: sample::SampleError,
+    },
+}

@@ -1,0 +1,126 @@
+//! A loaded model: the mapped file, its configuration, its tokenizer and its chat template.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use gguf::{GgufFile, Metadata, StrArray};
+use models::{ModelError, Tensors};
+use serde_json::Value as Json;
+use text::{
+    ChatTemplate, DateTime, EncodeOptions, RenderOptions, Strings, TemplateError, Tokenizer, VocabularyData,
+};
+
+use crate::Error;
+
+/// A model that can be run. Weights stay in the file, which is mapped and read when they are needed; share it
+/// in an `Arc` between sessions.
+pub struct Model {
+    pub(crate) file: Arc<GgufFile>,
+    pub(crate) model: models::Model,
+    tokenizer: Tokenizer,
+    template: Option<Result<ChatTemplate, TemplateError>>,
+}
+
+impl Model {
+    /// Opens and checks a GGUF file, or a split model by any of its parts.
+    pub fn load(path: impl AsRef<Path>) -> Result<Model, Error> {
+        Model::from_file(GgufFile::open(path)?)
+    }
+
+    /// The same for an open file.
+    pub fn from_file(file: GgufFile) -> Result<Model, Error> {
+        let path = file.path().to_owned();
+        let model = models::Model::new(file.metadata(), Tensors::of(&file))
+            .map_err(|error| Error::Model { path: path.clone(), error })?;
+        let tokenizer = tokenizer(file.metadata()).map_err(|error| in_file(&path, error))?;
+        let source = file.metadata().get_str("tokenizer.chat_template")?;
+        let template = source.map(|source| chat_template(source, &tokenizer));
+        Ok(Model { file: Arc::new(file), model, tokenizer, template })
+    }
+
+    /// Hyper-parameters.
+    pub fn config(&self) -> &models::Config {
+        &self.model.config
+    }
+
+    /// Text to tokens and back.
+    pub fn tokenizer(&self) -> &Tokenizer {
+        &self.tokenizer
+    }
+
+    /// Tokens of a text. With `special`, BOS and EOS are added as the file asks, and control tokens in the
+    /// text are taken for what they say.
+    pub fn tokenize(&self, text: &str, special: bool) -> Result<Vec<u32>, Error> {
+        Ok(self.tokenizer.encode(text, EncodeOptions { add_special: special, parse_special: special })?)
+    }
+
+    /// True if the file has a chat template, whether or not it can be used.
+    pub fn has_template(&self) -> bool {
+        self.template.is_some()
+    }
+
+    /// The tokens of a chat, ready for the answer. `messages` is a list of objects with `role` and `content`.
+    /// Text in a message never becomes a control token. `now` is what the template may ask the time by.
+    pub fn tokenize_chat(&self, messages: &Json, now: Option<DateTime>) -> Result<Vec<u32>, Error> {
+        let template = match &self.template {
+            Some(Ok(template)) => template,
+            Some(Err(error)) => return Err(error.clone().into()),
+            None => return Err(Error::NoTemplate),
+        };
+        let options = RenderOptions { add_generation_prompt: true, now, ..RenderOptions::default() };
+        let segments = template.render_segments(messages, &options, &self.tokenizer)?;
+        Ok(self.tokenizer.encode_segments(&segments)?)
+    }
+
+    /// Bytes of all tensors in the file.
+    pub fn weights_bytes(&self) -> u64 {
+        self.file.tensors().iter().map(|t| t.bytes).sum()
+    }
+}
+
+fn in_file(path: &Path, error: Error) -> Error {
+    match error {
+        Error::Gguf(error) => Error::Model { path: path.to_owned(), error: ModelError::Metadata(error) },
+        other => other,
+    }
+}
+
+/// Strings of a file where they lie.
+struct FileStrings<'a>(Option<&'a StrArray>);
+
+impl Strings for FileStrings<'_> {
+    fn len(&self) -> usize {
+        self.0.map_or(0, StrArray::len)
+    }
+
+    fn get(&self, index: usize) -> &str {
+        self.0.expect("an index below the length").get(index)
+    }
+}
+
+fn tokenizer(metadata: &Metadata) -> Result<Tokenizer, Error> {
+    let key = |name: &str| format!("tokenizer.ggml.{name}");
+    let id = |name: &str| metadata.get_u32(&key(&format!("{name}_token_id")));
+    let types = metadata.get_i32_array(&key("token_type"))?;
+    let data = VocabularyData {
+        model: metadata.require_str(&key("model"))?,
+        pre: metadata.get_str(&key("pre"))?,
+        tokens: &FileStrings(metadata.get_str_array(&key("tokens"))?),
+        token_types: types.as_deref(),
+        merges: &FileStrings(metadata.get_str_array(&key("merges"))?),
+        bos: id("bos")?,
+        eos: id("eos")?,
+        eot: id("eot")?,
+        unk: id("unknown")?,
+        pad: id("padding")?,
+        eog: &[],
+        add_bos: metadata.get_bool(&key("add_bos_token"))?,
+        add_eos: metadata.get_bool(&key("add_eos_token"))?,
+    };
+    Ok(Tokenizer::new(data)?)
+}
+
+fn chat_template(source: &str, tokenizer: &Tokenizer) -> Result<ChatTemplate, TemplateError> {
+    let text = |id: Option<u32>| id.map_or("", |id| tokenizer.token_text(id));
+    ChatTemplate::new(source, text(tokenizer.bos()), text(tokenizer.eos()))
+}

@@ -1,0 +1,133 @@
+//! A model made ready to run: devices, memory, one sequence or several.
+
+use std::sync::Arc;
+
+use backend::{Backend, Fused};
+use compile::DeviceId;
+use cpu::{Cpu, Isa, ThreadPool};
+use graph::DType;
+use models::BodyParams;
+use runtime::{Engine, EngineParts, Memory, Params, WeightSource};
+
+use crate::weights::{Dequantized, Mapped};
+use crate::{Error, Model};
+
+/// How a session runs. None of it but the KV types and `reference` changes a result.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionOptions {
+    /// Positions of the context: [`crate::choose_context`] decides it.
+    pub n_ctx: usize,
+    /// Sequences in a batch.
+    pub n_seq: usize,
+    /// Tokens in a batch.
+    pub n_ubatch: usize,
+    /// Rows of logits that are computed at a time.
+    pub head_rows: usize,
+    /// Type of cached keys: F16, F32 or Q8_0.
+    pub type_k: DType,
+    /// Type of cached values.
+    pub type_v: DType,
+    /// The tier of kernels; the best that there is if not given.
+    pub isa: Option<Isa>,
+    /// Fusions in use.
+    pub fusions: Fused,
+    /// Weights dequantized to f32 and an f32 cache: the yardstick of the quantized run.
+    pub reference: bool,
+}
+
+impl Default for SessionOptions {
+    fn default() -> SessionOptions {
+        SessionOptions {
+            n_ctx: 4096,
+            n_seq: 1,
+            n_ubatch: 512,
+            head_rows: 1,
+            type_k: DType::F16,
+            type_v: DType::F16,
+            isa: None,
+            fusions: Fused::ALL,
+            reference: false,
+        }
+    }
+}
+
+/// An engine for one model.
+pub struct Session {
+    pub(crate) model: Arc<Model>,
+    pub(crate) engine: Engine,
+    isa: Isa,
+}
+
+impl Session {
+    /// Plans, reserves and registers; no weight is read before the first run.
+    pub fn new(model: Arc<Model>, pool: Arc<ThreadPool>, options: &SessionOptions) -> Result<Session, Error> {
+        let isa = options.isa.unwrap_or_else(Isa::detect);
+        isa.is_available().map_err(|missing| Error::Isa { isa: isa.name(), missing })?;
+        let params = params(&model, options)?;
+        let (shapes, weights): (_, Arc<dyn WeightSource>) = if options.reference {
+            (model.model.dequantized(), Arc::new(Dequantized(model.file.clone())))
+        } else {
+            (model.model.clone(), Arc::new(Mapped(model.file.clone())))
+        };
+        let devices: Vec<Box<dyn Backend>> = vec![Box::new(Cpu::new(pool, isa))];
+        let placement = Box::new(|_: &graph::Graph, _| DeviceId(0));
+        let engine = Engine::new(EngineParts { model: shapes, devices, placement, weights }, params)?;
+        Ok(Session { model, engine, isa })
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Arc<Model> {
+        &self.model
+    }
+
+    /// The engine, for callers that keep several sequences.
+    pub fn engine(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
+
+    /// The tier in use.
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// Positions of the context.
+    pub fn n_ctx(&self) -> usize {
+        self.engine.params().body.n_ctx
+    }
+
+    /// Bytes held now.
+    pub fn memory(&self) -> Memory {
+        self.engine.memory()
+    }
+}
+
+/// Checks the options against the model and each other.
+fn params(model: &Model, options: &SessionOptions) -> Result<Params, Error> {
+    let positive = [
+        ("the context", options.n_ctx),
+        ("the number of sequences", options.n_seq),
+        ("the batch size", options.n_ubatch),
+        ("the number of head rows", options.head_rows),
+    ];
+    if let Some((what, _)) = positive.into_iter().find(|(_, n)| *n == 0) {
+        return Err(Error::Zero(what));
+    }
+    let cache_type = |asked| if options.reference { DType::F32 } else { asked };
+    let (type_k, type_v) = (cache_type(options.type_k), cache_type(options.type_v));
+    let head_dim = model.config().head_dim;
+    for kv_type in [type_k, type_v] {
+        if !matches!(kv_type, DType::F16 | DType::F32 | DType::Q8_0) {
+            return Err(Error::NoCacheType(kv_type));
+        }
+        if !head_dim.is_multiple_of(kv_type.block_elements()) {
+            return Err(Error::CacheType { kv_type, head_dim });
+        }
+    }
+    Ok(Params {
+        body: BodyParams { n_ctx: options.n_ctx, type_k, type_v },
+        n_seq: options.n_seq,
+        n_ubatch: options.n_ubatch.min(options.n_ctx * options.n_seq),
+        head_rows: options.head_rows,
+        fusions: options.fusions,
+    })
+}
