@@ -31,6 +31,8 @@ pub(crate) struct SpecialTokens {
     by_text: HashMap<Box<[u8]>, Special>,
     // Lengths in bytes that occur, longest first.
     lengths: Vec<usize>,
+    // What makes one markup token a longer one; in most vocabularies there is none.
+    extensions: Vec<Box<str>>,
     // (256) whether markup begins with the byte
     first_bytes: [bool; 256],
 }
@@ -54,14 +56,30 @@ impl SpecialTokens {
         for (text, _) in texts.iter().zip(&specials).filter(|(_, special)| special.is_markup) {
             first_bytes[text[0] as usize] = true;
         }
-        SpecialTokens { automaton, specials, by_text, lengths, first_bytes }
+        let mut found =
+            SpecialTokens { automaton, specials, by_text, lengths, extensions: vec![], first_bytes };
+        for special in found.specials.iter().filter(|special| special.is_markup) {
+            let text = tokens.text(special.id);
+            let starts = found.lengths.iter().filter_map(|&length| text.split_at_checked(length));
+            let extensions = starts.filter(|(start, rest)| {
+                !rest.is_empty() && found.by_text.get(start.as_bytes()).is_some_and(|s| s.is_markup)
+            });
+            found.extensions.extend(extensions.map(|(_, rest)| rest.into()));
+        }
+        found
     }
 
-    /// Every range of `text` that is spelled as markup, overlapping ones too, and those at its end
-    /// that begin as markup and could be completed by what follows. In order of their starts.
+    /// Every range of `text` that is spelled as markup, overlapping ones too; those at its end that
+    /// begin as markup and could be completed by what follows; and one at its beginning that would
+    /// make longer markup of markup before it. In order of their starts.
     pub(crate) fn markup_in(&self, text: &str) -> Vec<Range<usize>> {
         let bytes = text.as_bytes();
         let mut ranges = Vec::new();
+        for extension in self.extensions.iter().filter(|_| !text.is_empty()) {
+            if text.starts_with(&**extension) || extension.starts_with(text) {
+                ranges.push(0..extension.len().min(text.len()));
+            }
+        }
         for start in (0..bytes.len()).filter(|&start| self.first_bytes[bytes[start] as usize]) {
             let longest = self.lengths.first().copied().unwrap_or(0);
             let rest = &bytes[start..];

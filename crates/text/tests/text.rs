@@ -1,1 +1,18 @@
 //! Properties of the tokenizer and of chat templates on small made-up data.
+
+#[path = "text/encoding.rs"]
+mod encoding;
+#[path = "text/long_runs.rs"]
+mod long_runs;
+#[path = "text/pretokenizers.rs"]
+mod pretokenizers;
+#[path = "text/segments.rs"]
+mod segments;
+#[path = "text/small.rs"]
+mod small;
+#[path = "text/stream.rs"]
+mod stream;
+#[path = "text/templates.rs"]
+mod templates;
+#[path = "text/vocabularies.rs"]
+mod vocabularies;
