@@ -112,19 +112,21 @@ impl Small {
 
     /// The definition of BPE: look at all pairs, join the best, begin again.
     pub fn plain_bpe(&self, word: &[u8]) -> Vec<u32> {
-        let ranks: HashMap<&str, usize> =
-            self.merges.iter().enumerate().map(|(rank, merge)| (merge.as_str(), rank)).collect();
-        let mut parts: Vec<String> = word.iter().map(|&byte| spell(&[byte])).collect();
-        loop {
-            let rank = |at: usize| ranks.get(format!("{} {}", parts[at], parts[at + 1]).as_str());
-            let best = (1..parts.len())
-                .map(|next| next - 1)
-                .filter(|&at| rank(at).is_some())
-                .min_by_key(|&at| rank(at));
-            let Some(at) = best else { break };
-            let right = parts.remove(at + 1);
-            parts[at].push_str(&right);
+        let ids: HashMap<&str, u32> = self.tokens.iter().map(String::as_str).zip(0..).collect();
+        let mut merges = HashMap::new();
+        for (rank, merge) in self.merges.iter().enumerate() {
+            let (left, right) = merge.split_once(' ').unwrap();
+            let joined = ids[format!("{left}{right}").as_str()];
+            merges.insert((ids[left], ids[right]), (rank, joined));
         }
-        parts.iter().map(|part| self.id(part)).collect()
+        let mut parts: Vec<u32> = word.iter().map(|&byte| ids[spell(&[byte]).as_str()]).collect();
+        loop {
+            let pairs = parts.windows(2).enumerate();
+            let ranked = pairs.filter_map(|(at, pair)| {
+                merges.get(&(pair[0], pair[1])).map(|&(rank, joined)| (rank, at, joined))
+            });
+            let Some((_, at, joined)) = ranked.min() else { return parts };
+            parts.splice(at..at + 2, [joined]);
+        }
     }
 }
