@@ -200,6 +200,17 @@ fn an_output_made_in_place_is_not_overwritten_by_its_last_reader() {
 }
 
 #[test]
+fn a_value_with_an_output_for_a_view_is_not_overwritten() {
+    let mut p = problem();
+    let a = value(&mut p, "a", 64);
+    let row = p.add_value(Value::new("row", 16, RAM).viewing(a, 0).pinned(Pin::Output));
+    let y = pinned(&mut p, "y", 64, Pin::Output);
+    step(&mut p, "make a", &[], &[a]);
+    elementwise(&mut p, "make y", &[a], &[y]);
+    assert!(!shared(&p, row, y));
+}
+
+#[test]
 fn without_the_option_nothing_is_made_in_place() {
     let mut p = problem();
     let [a, b] = ["a", "b"].map(|name| value(&mut p, name, 64));
