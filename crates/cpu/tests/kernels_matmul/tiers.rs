@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use cpu::isa::Isa;
-use cpu::matmul::Weights;
+use cpu::matmul::{Activations, Output, Weights, matmul, scratch_bytes};
 use graph::DType;
 
 use crate::support::{Random, TYPES, pack, products, tiers};
@@ -64,6 +64,44 @@ fn tiers_agree_for_every_small_number_of_tokens() {
             for rows in [1, 7, 8, 9, 16, 17, 33] {
                 let cols = columns(&mut random, dtype);
                 check(&mut random, dtype, cols, rows, tokens, 0..rows);
+            }
+        }
+    }
+}
+
+/// Rows so wide that float weights and tokens are taken in several blocks.
+#[test]
+fn tiers_agree_on_float_rows_wider_than_a_block() {
+    let mut random = Random(0x3333_1234_0000_0001);
+    for dtype in [DType::F32, DType::F16, DType::BF16] {
+        let cols = 12_000 / dtype.block_bytes() * 2 + 5;
+        check(&mut random, dtype, cols, 45, 26, 1..45);
+    }
+}
+
+/// Weights lie in the file as they come, and a window of scratch may start anywhere.
+#[test]
+fn tiers_agree_on_operands_of_any_alignment() {
+    let mut random = Random(0x4444_1234_0000_0001);
+    for dtype in TYPES {
+        for tokens in [1, 2, 5, 9] {
+            let (cols, rows) = (128, 19);
+            let mut data = random.weights(dtype, cols * rows);
+            let (mut x, stride) = pack(dtype, &random.activations(cols * tokens), cols);
+            let w = Weights { dtype, cols, rows, data: &data };
+            let expected = products(Isa::Scalar, &w, 0..rows, &(x.clone(), stride), tokens);
+            data.insert(0, 0);
+            x.insert(0, 0);
+            let w = Weights { dtype, cols, rows, data: &data[1..] };
+            let x = Activations { data: &x[1..], stride, tokens };
+            for isa in tiers() {
+                let bytes = scratch_bytes(isa, dtype, cols, tokens);
+                let mut scratch = vec![0; bytes + 7];
+                let mut found = vec![0.0; rows * tokens];
+                let y = Output { ptr: found.as_mut_ptr(), stride: rows };
+                // SAFETY: the vector holds a row for each token.
+                unsafe { matmul(isa, &w, 0..rows, &x, &y, &mut scratch[7..]) };
+                assert_eq!(found, expected, "{isa} {dtype}, {tokens} tokens");
             }
         }
     }

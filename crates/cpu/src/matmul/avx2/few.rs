@@ -4,39 +4,32 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 use super::block32::{Block32, Rows};
-use super::lanes::store_lanes;
+use super::lanes::{prefetch, store_lanes};
 use crate::matmul::{Activations, Output, Weights};
 use crate::quantize::A32Offsets;
 
+/// The most tokens in one pass.
+pub(super) const TOKENS: usize = 4;
+
 /// # Safety
-/// As [`super::matmul`].
+/// As [`super::matmul`]; there are at most [`TOKENS`] tokens.
 pub(super) unsafe fn matmul<T: Block32>(w: &Weights, rows: Range<usize>, x: &Activations, y: &Output) {
-    let mut first = 0;
-    while first < x.tokens {
-        // SAFETY: the same conditions, and `first` leaves the tokens that are asked for.
-        unsafe {
-            first += match x.tokens - first {
-                1 => tokens::<T, 1>(w, rows.clone(), x, first, y),
-                2 => tokens::<T, 2>(w, rows.clone(), x, first, y),
-                3 => tokens::<T, 3>(w, rows.clone(), x, first, y),
-                _ => tokens::<T, 4>(w, rows.clone(), x, first, y),
-            }
+    // SAFETY: the same conditions.
+    unsafe {
+        match x.tokens {
+            1 => tokens::<T, 1>(w, rows, x, y),
+            2 => tokens::<T, 2>(w, rows, x, y),
+            3 => tokens::<T, 3>(w, rows, x, y),
+            4 => tokens::<T, 4>(w, rows, x, y),
+            _ => unreachable!("{} tokens", x.tokens),
         }
     }
 }
 
-/// Tokens `first..first + N`. Returns `N`.
-///
 /// # Safety
-/// As [`super::matmul`]; there are that many tokens.
+/// As [`matmul`], of `N` tokens.
 #[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn tokens<T: Block32, const N: usize>(
-    w: &Weights,
-    rows: Range<usize>,
-    x: &Activations,
-    first: usize,
-    y: &Output,
-) -> usize {
+unsafe fn tokens<T: Block32, const N: usize>(w: &Weights, rows: Range<usize>, x: &Activations, y: &Output) {
     let blocks = w.cols / 32;
     let row_bytes = blocks * T::BYTES;
     let at = A32Offsets::of(w.cols);
@@ -44,13 +37,15 @@ unsafe fn tokens<T: Block32, const N: usize>(
     // SAFETY: rows and tokens lie in their slices. Of the last rows the pointers repeat the last, so
     // that eight can be read; their lanes are not stored.
     unsafe {
-        let x: [*const u8; N] = std::array::from_fn(|t| x.data.as_ptr().add((first + t) * x.stride));
+        let x: [*const u8; N] = std::array::from_fn(|t| x.data.as_ptr().add(t * x.stride));
         for row in rows.clone().step_by(8) {
             let start: Rows =
                 std::array::from_fn(|l| w.data.as_ptr().add((row + l).min(rows.end - 1) * row_bytes));
             let mut acc = [_mm256_setzero_ps(); N];
             let mut min = [_mm256_setzero_ps(); N];
+            let next = w.data.as_ptr().wrapping_add((row + 8) * row_bytes);
             for block in 0..blocks {
+                prefetch(next.wrapping_add(8 * block * T::BYTES), 8 * T::BYTES, 8 * row_bytes);
                 let here: Rows = start.map(|row| row.add(block * T::BYTES));
                 let scales = T::scales(&here);
                 let groups = T::groups(&here);
@@ -72,10 +67,9 @@ unsafe fn tokens<T: Block32, const N: usize>(
             }
             for t in 0..N {
                 let product = if T::MINIMA { _mm256_add_ps(acc[t], min[t]) } else { acc[t] };
-                let to = y.ptr.add((first + t) * y.stride + row - rows.start);
+                let to = y.ptr.add(t * y.stride + row - rows.start);
                 store_lanes(to, product, rows.end - row);
             }
         }
     }
-    N
 }

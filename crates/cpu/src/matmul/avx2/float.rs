@@ -6,16 +6,15 @@ use std::ops::Range;
 use graph::DType;
 use half::{bf16, f16};
 
+use super::lanes::prefetch;
 use crate::matmul::{Activations, Output, Weights};
 
 /// Partial sums of a product.
 const PARTS: usize = 16;
 
-/// Tokens from which on rows that are not `f32` are converted once, into scratch.
-const CONVERT_TOKENS: usize = 4;
-
-/// Bytes of `f32` rows that are used again and again while they lie in the first-level cache.
-const ROWS_BYTES: usize = 24 << 10;
+/// Bytes of rows that are used again and again while they lie in the second-level cache; three
+/// tokens stay in the first.
+const ROWS_BYTES: usize = 256 << 10;
 
 /// Bytes of activations that are used again and again while they lie in the second-level cache.
 const TOKENS_BYTES: usize = 384 << 10;
@@ -89,63 +88,23 @@ impl Float for BF16 {
     }
 }
 
-/// Rows in a block that stays in the first-level cache: an even number.
-fn block_rows(cols: usize) -> usize {
-    (ROWS_BYTES / (4 * cols.max(1))).clamp(2, 16) & !1
-}
-
-pub(super) fn scratch_bytes(dtype: DType, cols: usize, tokens: usize) -> usize {
-    let converted = dtype != DType::F32 && tokens >= CONVERT_TOKENS;
-    if converted { 4 * cols * block_rows(cols) } else { 0 }
-}
-
 /// # Safety
 /// As [`super::matmul`].
 #[target_feature(enable = "avx2,fma,f16c")]
-pub(super) unsafe fn matmul<F: Float>(
-    w: &Weights,
-    rows: Range<usize>,
-    x: &Activations,
-    y: &Output,
-    scratch: &mut [u8],
-) {
+pub(super) unsafe fn matmul<F: Float>(w: &Weights, rows: Range<usize>, x: &Activations, y: &Output) {
     let row_bytes = F::DTYPE.row_bytes(w.cols);
-    let convert = F::DTYPE != DType::F32 && x.tokens >= CONVERT_TOKENS;
-    let block = block_rows(w.cols);
+    let rows_step = (ROWS_BYTES / row_bytes.max(1)).max(4) & !3;
     let tokens_step = (TOKENS_BYTES / (4 * w.cols.max(1))).max(24) / 3 * 3;
-    // SAFETY: ranges of rows and tokens lie in their slices and in the output; the scratch holds a
-    // block of rows.
-    unsafe {
-        for token in (0..x.tokens).step_by(tokens_step) {
-            let tokens = token..x.tokens.min(token + tokens_step);
-            for row in rows.clone().step_by(block) {
-                let count = block.min(rows.end - row);
+    for token in (0..x.tokens).step_by(tokens_step) {
+        let tokens = token..x.tokens.min(token + tokens_step);
+        for row in rows.clone().step_by(rows_step) {
+            let count = rows_step.min(rows.end - row);
+            // SAFETY: ranges of rows and tokens lie in their slices and in the output.
+            unsafe {
                 let from = w.data.as_ptr().add(row * row_bytes);
                 let to = Output { ptr: y.ptr.add(row - rows.start), stride: y.stride };
-                if convert {
-                    convert_rows::<F>(from, scratch.as_mut_ptr(), count * w.cols);
-                    multiply::<F32>(scratch.as_ptr(), count, w.cols, x, tokens.clone(), &to);
-                } else {
-                    multiply::<F>(from, count, w.cols, x, tokens.clone(), &to);
-                }
+                multiply::<F>(from, count, w.cols, x, tokens.clone(), &to);
             }
-        }
-    }
-}
-
-/// # Safety
-/// The CPU has the instructions; `count` elements can be read, and written as `f32`.
-#[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn convert_rows<F: Float>(from: *const u8, to: *mut u8, count: usize) {
-    let bytes = F::DTYPE.block_bytes();
-    let whole = count / 8 * 8;
-    // SAFETY: the caller's.
-    unsafe {
-        for k in (0..whole).step_by(8) {
-            _mm256_storeu_ps(to.add(4 * k).cast(), F::eight(from.add(bytes * k)));
-        }
-        for k in whole..count {
-            to.add(4 * k).cast::<f32>().write_unaligned(F::one(from.add(bytes * k)));
         }
     }
 }
@@ -167,16 +126,18 @@ unsafe fn multiply<F: Float>(
     // SAFETY: the caller's.
     unsafe {
         while token < tokens.end {
+            let ahead = token == tokens.start;
             token += match tokens.end - token {
-                1 => rows_times::<F, 4, 1>(w, rows, cols, x, token, y),
-                2 => rows_times::<F, 2, 2>(w, rows, cols, x, token, y),
-                _ => rows_times::<F, 2, 3>(w, rows, cols, x, token, y),
+                1 => rows_times::<F, 4, 1>(w, rows, cols, x, token, y, ahead),
+                2 => rows_times::<F, 2, 2>(w, rows, cols, x, token, y, ahead),
+                _ => rows_times::<F, 2, 3>(w, rows, cols, x, token, y, ahead),
             };
         }
     }
 }
 
-/// All rows, `R` at a time, times tokens `first..first + N`. Returns `N`.
+/// All rows, `R` at a time, times tokens `first..first + N`. Returns `N`. With `ahead` rows are
+/// asked for before they are needed.
 ///
 /// # Safety
 /// As [`multiply`].
@@ -188,6 +149,7 @@ unsafe fn rows_times<F: Float, const R: usize, const N: usize>(
     x: &Activations,
     first: usize,
     y: &Output,
+    ahead: bool,
 ) -> usize {
     let row_bytes = F::DTYPE.row_bytes(cols);
     let mut row = 0;
@@ -198,9 +160,9 @@ unsafe fn rows_times<F: Float, const R: usize, const N: usize>(
             let w = w.add(row * row_bytes);
             let to = Output { ptr: y.ptr.add(first * y.stride + row), stride: y.stride };
             row += if rows - row >= R {
-                tile::<F, R, N>(std::array::from_fn(|r| w.add(r * row_bytes)), cols, &x, &to)
+                tile::<F, R, N>(std::array::from_fn(|r| w.add(r * row_bytes)), cols, &x, &to, ahead)
             } else {
-                tile::<F, 1, N>([w], cols, &x, &to)
+                tile::<F, 1, N>([w], cols, &x, &to, ahead)
             };
         }
     }
@@ -217,13 +179,18 @@ unsafe fn tile<F: Float, const R: usize, const N: usize>(
     cols: usize,
     x: &[*const u8; N],
     y: &Output,
+    ahead: bool,
 ) -> usize {
     let bytes = F::DTYPE.block_bytes();
+    let next = w[0].wrapping_add(R * bytes * cols);
     let mut parts = [[[_mm256_setzero_ps(); 2]; N]; R];
     let whole = cols / PARTS * PARTS;
     // SAFETY: elements below `cols` are there.
     unsafe {
         for k in (0..whole).step_by(PARTS) {
+            if ahead {
+                prefetch(next.wrapping_add(R * bytes * k), R * bytes * PARTS, R * bytes * cols);
+            }
             for half in 0..2 {
                 let at = k + 8 * half;
                 let w: [__m256; R] = std::array::from_fn(|r| F::eight(w[r].add(bytes * at)));

@@ -19,8 +19,8 @@ mod q8;
 
 use block32::Block32;
 
-/// Tokens from which on unpacking a panel pays.
-const PANEL_TOKENS: usize = 4;
+/// Tokens from which on unpacking a panel pays: where [`few`] would need a second pass.
+const PANEL_TOKENS: usize = few::TOKENS + 1;
 
 /// # Safety
 /// The CPU has AVX2, FMA and F16C; otherwise as [`super::matmul`], whose checks were made.
@@ -34,9 +34,9 @@ pub(super) unsafe fn matmul(
     // SAFETY: the same conditions.
     unsafe {
         match w.dtype {
-            DType::F32 => float::matmul::<float::F32>(w, rows, x, y, scratch),
-            DType::F16 => float::matmul::<float::F16>(w, rows, x, y, scratch),
-            DType::BF16 => float::matmul::<float::BF16>(w, rows, x, y, scratch),
+            DType::F32 => float::matmul::<float::F32>(w, rows, x, y),
+            DType::F16 => float::matmul::<float::F16>(w, rows, x, y),
+            DType::BF16 => float::matmul::<float::BF16>(w, rows, x, y),
             DType::Q4_0 => blocks::<q4::Q4_0>(w, rows, x, y, scratch),
             DType::Q4_1 => blocks::<q4::Q4_1>(w, rows, x, y, scratch),
             DType::Q8_0 => blocks::<q8::Q8_0>(w, rows, x, y, scratch),
@@ -47,7 +47,7 @@ pub(super) unsafe fn matmul(
 
 pub(super) fn scratch_bytes(dtype: DType, cols: usize, tokens: usize) -> usize {
     match dtype {
-        DType::F32 | DType::F16 | DType::BF16 => float::scratch_bytes(dtype, cols, tokens),
+        DType::F32 | DType::F16 | DType::BF16 => 0,
         DType::Q4_0 => blocks_scratch_bytes::<q4::Q4_0>(cols, tokens),
         DType::Q4_1 => blocks_scratch_bytes::<q4::Q4_1>(cols, tokens),
         DType::Q8_0 => blocks_scratch_bytes::<q8::Q8_0>(cols, tokens),

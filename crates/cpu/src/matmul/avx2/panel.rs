@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 use super::block32::{Block32, Rows};
-use super::lanes::store_lanes;
+use super::lanes::{prefetch, store_lanes};
 use crate::matmul::{Activations, Output, Weights};
 use crate::quantize::A32Offsets;
 
@@ -42,13 +42,14 @@ pub(super) unsafe fn matmul<T: Block32>(
         // SAFETY: the rows are some of the range, the panel has the size of the tiles' reads.
         unsafe {
             unpack::<T>(w, panel_rows.clone(), panel);
+            let next = w.data.as_ptr().wrapping_add(panel_rows.end * w.dtype.row_bytes(w.cols));
             let mut token = 0;
             while token < x.tokens {
                 token += match x.tokens - token {
-                    1 => tile::<T, 1>(panel.as_ptr(), w.cols, x, token, &to, panel_rows.len()),
-                    2 => tile::<T, 2>(panel.as_ptr(), w.cols, x, token, &to, panel_rows.len()),
-                    3 => tile::<T, 3>(panel.as_ptr(), w.cols, x, token, &to, panel_rows.len()),
-                    _ => tile::<T, 4>(panel.as_ptr(), w.cols, x, token, &to, panel_rows.len()),
+                    1 => tile::<T, 1>(panel.as_ptr(), w.cols, x, token, &to, panel_rows.len(), next),
+                    2 => tile::<T, 2>(panel.as_ptr(), w.cols, x, token, &to, panel_rows.len(), next),
+                    3 => tile::<T, 3>(panel.as_ptr(), w.cols, x, token, &to, panel_rows.len(), next),
+                    _ => tile::<T, 4>(panel.as_ptr(), w.cols, x, token, &to, panel_rows.len(), next),
                 };
             }
         }
@@ -59,6 +60,7 @@ pub(super) unsafe fn matmul<T: Block32>(
 ///
 /// # Safety
 /// The CPU has the instructions, the rows exist.
+#[inline(never)]
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn unpack<T: Block32>(w: &Weights, rows: Range<usize>, panel: &mut [u8]) {
     let row_bytes = w.cols / 32 * T::BYTES;
@@ -87,7 +89,8 @@ unsafe fn unpack<T: Block32>(w: &Weights, rows: Range<usize>, panel: &mut [u8]) 
 ///
 /// # Safety
 /// The CPU has the instructions, the tokens exist, the output has an element for each of them and
-/// each of `rows`.
+/// each of `rows`. What `next` points to, the rows of the next panel, need not exist.
+#[inline(never)]
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn tile<T: Block32, const N: usize>(
     panel: *const u8,
@@ -96,6 +99,7 @@ unsafe fn tile<T: Block32, const N: usize>(
     first: usize,
     y: &Output,
     rows: usize,
+    next: *const u8,
 ) -> usize {
     let at = A32Offsets::of(cols);
     let offset = _mm256_set1_epi16(T::PANEL_OFFSET);
@@ -106,6 +110,10 @@ unsafe fn tile<T: Block32, const N: usize>(
         let x: [*const u8; N] = std::array::from_fn(|t| x.data.as_ptr().add((first + t) * x.stride));
         for block in 0..cols / 32 {
             let panel = panel.add(block * block_bytes::<T>());
+            if first == 0 {
+                let bytes = 8 * T::PANEL_EIGHTS * T::BYTES;
+                prefetch(next.wrapping_add(block * bytes), bytes, cols / 32 * bytes);
+            }
             // Pairs of products are at most 2 x 15 x 127, so the sums of eight fit 16 bits.
             let mut sums = [[_mm256_setzero_si256(); 2]; N];
             for group in 0..8 {
@@ -115,6 +123,7 @@ unsafe fn tile<T: Block32, const N: usize>(
                     let x = _mm256_set1_epi32(x);
                     for v in 0..2 {
                         sums[t][v] = _mm256_add_epi16(sums[t][v], _mm256_maddubs_epi16(weights[v], x));
+                        sums[t][v] = in_register(sums[t][v]);
                     }
                 }
             }
@@ -147,4 +156,14 @@ unsafe fn tile<T: Block32, const N: usize>(
         }
     }
     N
+}
+
+/// Keeps the compiler from doing one token after the other, which would load every weight again for
+/// each: it must have the sums of all tokens in registers, group after group.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn in_register(mut sum: __m256i) -> __m256i {
+    // SAFETY: no instruction at all; the value is as before.
+    unsafe { std::arch::asm!("/* {0} */", inout(ymm_reg) sum, options(nomem, nostack, preserves_flags)) };
+    sum
 }
