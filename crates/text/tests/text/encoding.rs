@@ -207,3 +207,10 @@ fn a_byte_without_a_token_is_an_error_that_says_where() {
     );
     assert!(tokenizer.encode("hello world \u{5}!", PLAIN).is_ok());
 }
+
+#[test]
+fn tokenizers_and_templates_are_shared_between_threads() {
+    fn check<T: Send + Sync>() {}
+    check::<Tokenizer>();
+    check::<text::ChatTemplate>();
+}
