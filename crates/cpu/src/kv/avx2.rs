@@ -84,9 +84,15 @@ pub unsafe fn store_q8_0(src: *const f32, blocks: usize, dst: *mut u8) {
 /// elements; the CPU has AVX2 and F16C.
 #[target_feature(enable = "avx2,fma,f16c")]
 pub unsafe fn load_q8_0(src: *const u8, blocks: usize, dst: *mut f32) {
-    for i in (0..blocks * BLOCK).step_by(8) {
-        // SAFETY: i + 8 is within the row.
-        unsafe { _mm256_storeu_ps(dst.add(i), q8_0(src, i)) };
+    for block in 0..blocks {
+        // SAFETY: the block lies in both.
+        unsafe {
+            let (src, dst) = (src.add(block * BLOCK_BYTES), dst.add(block * BLOCK));
+            let scale = q8_0_scale_of(src);
+            for i in (0..BLOCK).step_by(8) {
+                _mm256_storeu_ps(dst.add(i), q8_0_eight(src.add(2 + i), scale));
+            }
+        }
     }
 }
 
@@ -100,9 +106,30 @@ pub unsafe fn q8_0(src: *const u8, i: usize) -> __m256 {
     // SAFETY: the caller's promise: the block holds the scale and the eight bytes.
     unsafe {
         let block = src.add(i / BLOCK * BLOCK_BYTES);
-        let scale = i32::from(block.cast::<u16>().read_unaligned());
-        let scale = _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(scale)));
-        let q = _mm_loadl_epi64(block.add(2 + i % BLOCK).cast());
-        _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(q)), _mm256_set1_ps(scale))
+        q8_0_eight(block.add(2 + i % BLOCK), q8_0_scale_of(block))
     }
+}
+
+/// The scale of a block, in all lanes.
+///
+/// # Safety
+/// The block is readable; the CPU has AVX2 and F16C.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub unsafe fn q8_0_scale_of(block: *const u8) -> __m256 {
+    // SAFETY: a block begins with its scale.
+    let scale = i32::from(unsafe { block.cast::<u16>().read_unaligned() });
+    _mm256_broadcastss_ps(_mm_cvtph_ps(_mm_cvtsi32_si128(scale)))
+}
+
+/// Eight elements times the scale of their block.
+///
+/// # Safety
+/// The eight bytes are readable; the CPU has AVX2.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub unsafe fn q8_0_eight(bytes: *const u8, scale: __m256) -> __m256 {
+    // SAFETY: the caller's promise.
+    let q = unsafe { _mm_loadl_epi64(bytes.cast()) };
+    _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(q)), scale)
 }

@@ -1,14 +1,17 @@
 //! Scores: queries times keys.
 
 use std::arch::x86_64::*;
+use std::ops::Range;
 
 use super::super::{PAGE, RANGE};
-use super::load::{by_dtype, eight, one};
+use super::load::{by_dtype, eight, many, one};
 use super::pages::Pages;
 use super::{Buffers, Run, TILE};
 
 /// Positions that are lanes side by side in packed keys.
 const LANES: usize = 16;
+/// Positions whose packed keys all rows use before the next ones: 16 KiB with heads of 64.
+const NEAR: usize = 64;
 
 /// Writes the keys as floats with positions as lanes: (RANGE / 16, head_dim, 16).
 ///
@@ -60,7 +63,7 @@ unsafe fn pack_as<const TYPE: u8>(keys: &Pages, packed: &mut [f32]) {
 /// # Safety
 /// The span is one of `keys`.
 #[inline]
-unsafe fn rows(keys: &Pages, span: &std::ops::Range<usize>, position: usize) -> [*const u8; 8] {
+unsafe fn rows(keys: &Pages, span: &Range<usize>, position: usize) -> [*const u8; 8] {
     std::array::from_fn(|lane| {
         let position = (position + lane).clamp(span.start, span.end - 1);
         // SAFETY: the position lies in the span.
@@ -100,25 +103,26 @@ fn transpose(r: [__m256; 8]) -> [__m256; 8] {
 #[target_feature(enable = "avx2,fma,f16c")]
 pub unsafe fn packed(run: &Run, first: usize, buffers: &mut Buffers) {
     let dim = run.task.head_dim;
-    for block in 0..RANGE / LANES {
-        let positions = block * LANES..(block + 1) * LANES;
-        let keys = buffers.range[positions.start * dim..positions.end * dim].as_ptr();
+    let keys = &buffers.range[..RANGE * dim];
+    // All rows use a few keys before the next ones: those stay in the nearest cache.
+    for begin in (0..RANGE).step_by(NEAR) {
         for row in (0..run.rows()).step_by(TILE) {
             let tile = row..run.rows().min(row + TILE);
-            let sees = |row| {
-                let seen = run.seen(row, first);
-                seen.start < positions.end && positions.start < seen.end
-            };
-            if !tile.clone().any(sees) {
-                continue;
+            let mut seen = begin + NEAR..begin;
+            for row in tile.clone() {
+                let row = run.seen(row, first);
+                let (start, end) = (row.start.max(begin), row.end.min(begin + NEAR));
+                if start < end {
+                    seen = seen.start.min(start)..seen.end.max(end);
+                }
             }
-            let scores = buffers.scores[tile.start * RANGE + positions.start..].as_mut_ptr();
-            // SAFETY: the queries exist; the scores of the tile are rows RANGE apart.
+            let scores = &mut buffers.scores[tile.start * RANGE..tile.end * RANGE];
+            // SAFETY: the queries exist; the scores of the tile are rows of RANGE.
             unsafe {
                 match tile.len() {
-                    1 => packed_tile::<1>(run, row, keys, scores),
-                    2 => packed_tile::<2>(run, row, keys, scores),
-                    _ => packed_tile::<TILE>(run, row, keys, scores),
+                    1 => packed_tile::<1>(run, row, keys, seen, scores),
+                    2 => packed_tile::<2>(run, row, keys, seen, scores),
+                    _ => packed_tile::<TILE>(run, row, keys, seen, scores),
                 }
             }
         }
@@ -127,29 +131,35 @@ pub unsafe fn packed(run: &Run, first: usize, buffers: &mut Buffers) {
 
 type Tile<const R: usize> = [[__m256; 2]; R];
 
-/// Scores of `R` rows from `row` on, at 16 positions.
+/// Scores of `R` rows from `row` on, at the positions `seen` and others of their blocks of 16.
 ///
 /// Lanes are positions, so a partial sum is a register; the tree adds registers.
 ///
 /// # Safety
-/// The queries of the rows exist, `keys` has (head_dim, 16) elements, `scores` R rows of 16 that are
-/// RANGE apart; the CPU has AVX2 and FMA.
+/// The queries of the rows exist; the CPU has AVX2 and FMA.
 #[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn packed_tile<const R: usize>(run: &Run, row: usize, keys: *const f32, scores: *mut f32) {
+unsafe fn packed_tile<const R: usize>(
+    run: &Run,
+    row: usize,
+    keys: &[f32],
+    seen: Range<usize>,
+    scores: &mut [f32],
+) {
+    let dim = run.task.head_dim;
     // SAFETY: the caller's promise.
-    unsafe {
-        let q: [*const f32; R] =
-            std::array::from_fn(|i| run.task.query(run.token(row + i), run.head(row + i)));
-        let dim = run.task.head_dim;
-        let pair = |k| partial_sums(&q, keys, dim, k);
-        let even = add(add(pair(0), pair(4)), add(pair(2), pair(6)));
-        let odd = add(add(pair(1), pair(5)), add(pair(3), pair(7)));
-        let sums = add(even, odd);
-        let scale = _mm256_set1_ps(run.task.scale);
-        for (i, sums) in sums.into_iter().enumerate() {
-            for (half, sum) in sums.into_iter().enumerate() {
-                let at = scores.add(i * RANGE + half * 8);
-                _mm256_storeu_ps(at, _mm256_mul_ps(sum, scale));
+    let q: [*const f32; R] =
+        std::array::from_fn(|i| unsafe { run.task.query(run.token(row + i), run.head(row + i)) });
+    let scale = _mm256_set1_ps(run.task.scale);
+    for position in (seen.start / LANES * LANES..seen.end).step_by(LANES) {
+        let keys = keys[position * dim..(position + LANES) * dim].as_ptr();
+        // SAFETY: the queries have `dim` elements, and so has the block of keys for 16 positions.
+        let sums = unsafe { block(&q, keys, dim) };
+        for (sums, scores) in sums.into_iter().zip(scores.chunks_exact_mut(RANGE)) {
+            let scores = scores[position..position + LANES].as_mut_ptr();
+            // SAFETY: the scores are 16 elements.
+            unsafe {
+                _mm256_storeu_ps(scores, _mm256_mul_ps(sums[0], scale));
+                _mm256_storeu_ps(scores.add(8), _mm256_mul_ps(sums[1], scale));
             }
         }
     }
@@ -164,10 +174,37 @@ fn add<const R: usize>(mut a: Tile<R>, b: Tile<R>) -> Tile<R> {
     a
 }
 
+/// Scores of `R` queries at 16 positions, not yet scaled.
+///
+/// # Safety
+/// The queries have `dim` elements, `keys` is (dim, 16); the CPU has AVX2 and FMA.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn block<const R: usize>(q: &[*const f32; R], keys: *const f32, dim: usize) -> Tile<R> {
+    // The order in which the tree meets the sums of two partial sums. Each is added to the sums of as
+    // many that wait, as a carry is when counting in binary. (Eight copies of the loop in
+    // `partial_sums`, with the tree written out, are slower.)
+    const ORDER: [usize; 8] = [0, 4, 2, 6, 1, 5, 3, 7];
+    let mut waiting = [[[_mm256_setzero_ps(); 2]; R]; 3];
+    let mut sums = waiting[0];
+    for (i, k) in ORDER.into_iter().enumerate() {
+        // SAFETY: the caller's promise.
+        sums = unsafe { partial_sums(q, keys, dim, k) };
+        let carries = i.trailing_ones() as usize;
+        for waiting in &waiting[..carries] {
+            sums = add(*waiting, sums);
+        }
+        if let Some(free) = waiting.get_mut(carries) {
+            *free = sums;
+        }
+    }
+    sums
+}
+
 /// Partial sum `k` plus partial sum `k + 8`.
 ///
 /// # Safety
-/// As [`packed_tile`].
+/// The queries have `dim` elements, `keys` is (dim, 16); the CPU has AVX2 and FMA.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn partial_sums<const R: usize>(
@@ -226,9 +263,14 @@ unsafe fn direct_as<const TYPE: u8>(run: &Run, keys: &Pages, buffers: &mut Buffe
             // SAFETY: the rows lie in the span, and each has `dim` elements; a row of scores has RANGE.
             unsafe {
                 for (lane, row) in rows(keys, span, position).into_iter().enumerate() {
-                    for d in (0..dim).step_by(8) {
-                        let at = floats.as_mut_ptr().add(lane * dim + d);
-                        _mm256_storeu_ps(at, eight::<TYPE>(row, d));
+                    let at = floats.as_mut_ptr().add(lane * dim);
+                    for d in (0..dim / 32 * 32).step_by(32) {
+                        for (i, eight) in many::<TYPE, 4>(row, d).into_iter().enumerate() {
+                            _mm256_storeu_ps(at.add(d + 8 * i), eight);
+                        }
+                    }
+                    for d in (dim / 32 * 32..dim).step_by(8) {
+                        _mm256_storeu_ps(at.add(d), eight::<TYPE>(row, d));
                     }
                 }
                 for row in 0..run.rows() {

@@ -4,7 +4,8 @@ use std::arch::x86_64::*;
 
 use graph::DType;
 
-use crate::kv::avx2::q8_0;
+use crate::kv::avx2::{q8_0, q8_0_eight, q8_0_scale_of};
+use crate::kv::{BLOCK, BLOCK_BYTES};
 
 /// The types as numbers, since a const parameter cannot be an enum.
 pub const F32: u8 = 0;
@@ -36,6 +37,26 @@ pub unsafe fn eight<const TYPE: u8>(row: *const u8, d: usize) -> __m256 {
             F32 => _mm256_loadu_ps(row.cast::<f32>().add(d)),
             F16 => _mm256_cvtph_ps(_mm_loadu_si128(row.cast::<u16>().add(d).cast())),
             _ => q8_0(row, d),
+        }
+    }
+}
+
+/// Elements `d` to `d + 8 V - 1` of a row.
+///
+/// # Safety
+/// As [`eight`]; if `V` is 4, `d` is a multiple of 32 in rows of Q8_0.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub unsafe fn many<const TYPE: u8, const V: usize>(row: *const u8, d: usize) -> [__m256; V] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if TYPE == Q8_0 && V == 4 {
+            // A whole block: its scale is read once.
+            let block = row.add(d / BLOCK * BLOCK_BYTES);
+            let scale = q8_0_scale_of(block);
+            std::array::from_fn(|v| q8_0_eight(block.add(2 + 8 * v), scale))
+        } else {
+            std::array::from_fn(|v| eight::<TYPE>(row, d + 8 * v))
         }
     }
 }

@@ -12,31 +12,44 @@ use crate::math::avx2::{exp, first_lanes, tree};
 pub fn softmax(scores: &mut [f32], seen: Range<usize>) -> (f32, f32) {
     assert_eq!(scores.len(), RANGE);
     assert!(seen.end <= RANGE);
-    let blocks = seen.start / 8..seen.end.div_ceil(8);
     let low = _mm256_set1_ps(f32::NEG_INFINITY);
     let mut max = [low; 2];
-    for block in blocks.clone() {
+    for block in blocks(&seen) {
         // SAFETY: the block ends at RANGE or before.
-        let x = unsafe { _mm256_loadu_ps(scores.as_ptr().add(block * 8)) };
-        let x = _mm256_blendv_ps(low, x, lanes(block, &seen));
+        let mut x = unsafe { _mm256_loadu_ps(scores.as_ptr().add(block * 8)) };
+        if !is_whole(block, &seen) {
+            x = _mm256_blendv_ps(low, x, lanes(block, &seen));
+        }
         // A NaN leaves the maximum as it is.
         max[block % 2] = _mm256_max_ps(x, max[block % 2]);
     }
     let max = horizontal_max(_mm256_max_ps(max[0], max[1]));
     let maximum = _mm256_set1_ps(max);
     let mut sums = [_mm256_setzero_ps(); 2];
-    for block in blocks {
+    for block in blocks(&seen) {
         // SAFETY: as above.
         unsafe {
             let at = scores.as_mut_ptr().add(block * 8);
-            let e = exp(_mm256_sub_ps(_mm256_loadu_ps(at), maximum));
-            // A sum of exponentials is +0 or more, so that adding 0 to it is the same as nothing.
-            let e = _mm256_and_ps(e, lanes(block, &seen));
+            let mut e = exp(_mm256_sub_ps(_mm256_loadu_ps(at), maximum));
+            if !is_whole(block, &seen) {
+                // A sum of exponentials is +0 or more, so that adding 0 to it is the same as nothing.
+                e = _mm256_and_ps(e, lanes(block, &seen));
+            }
             sums[block % 2] = _mm256_add_ps(sums[block % 2], e);
             _mm256_storeu_ps(at, e);
         }
     }
     (max, tree(sums[0], sums[1]))
+}
+
+/// The blocks of eight positions that hold some of `seen`.
+fn blocks(seen: &Range<usize>) -> Range<usize> {
+    seen.start / 8..seen.end.div_ceil(8)
+}
+
+/// Whether all of a block's positions are in `seen`.
+fn is_whole(block: usize, seen: &Range<usize>) -> bool {
+    seen.start <= block * 8 && (block + 1) * 8 <= seen.end
 }
 
 /// The lanes of a block of eight positions that are in `seen`.

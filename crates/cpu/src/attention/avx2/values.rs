@@ -4,12 +4,12 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 use super::super::{PAGE, RANGE};
-use super::load::{self, eight};
+use super::load::{self, many};
 use super::pages::Rows;
 use super::{Run, TILE, stride};
 use crate::math::avx2::first_lanes;
 
-/// Vectors of weighted values that a tile holds in registers for each row.
+/// Vectors of weighted values that a tile holds in registers for each row: a block of Q8_0.
 const VECTORS: usize = 4;
 
 /// Adds to `values` of the rows `tile` the values of the positions that each sees, times `weights`.
@@ -171,10 +171,10 @@ impl<const R: usize> Part<R> {
             for i in 0..self.count {
                 let weights: [__m256; R] =
                     std::array::from_fn(|r| _mm256_set1_ps(*self.weights.add(r * RANGE + i)));
+                let columns = many::<TYPE, V>(row, d);
                 for v in 0..V {
-                    let value = eight::<TYPE>(row, d + 8 * v);
                     for r in 0..R {
-                        sums[r][v] = _mm256_fmadd_ps(weights[r], value, sums[r][v]);
+                        sums[r][v] = _mm256_fmadd_ps(weights[r], columns[v], sums[r][v]);
                     }
                 }
                 row = row.add(self.row_bytes);
