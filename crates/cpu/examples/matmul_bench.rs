@@ -40,6 +40,11 @@ fn main() {
         shapes = SHAPES.to_vec();
     }
     println!("{isa}, one thread");
+    for &(_, cols) in &shapes {
+        let (x, mut row) = (vec![1.5; cols], vec![0; DType::A32.row_bytes(cols)]);
+        let time = quickest(|| (0..1000).for_each(|_| quantize_row(isa, &x, std::hint::black_box(&mut row))));
+        println!("quantize a row of {cols}: {:.3} us", time.as_secs_f64() * 1e3);
+    }
     for dtype in types {
         for &(rows, cols) in &shapes {
             println!("{dtype} {rows} x {cols}");
@@ -53,7 +58,7 @@ fn main() {
     }
 }
 
-/// The quickest of the runs that fit into a moment.
+/// The time of one product.
 fn measure(isa: Isa, dtype: DType, rows: usize, cols: usize, tokens: usize) -> Duration {
     let mut state = 1u64;
     let mut random = || {
@@ -88,14 +93,22 @@ fn measure(isa: Isa, dtype: DType, rows: usize, cols: usize, tokens: usize) -> D
     let mut out = vec![0.0; tokens * rows];
     let mut scratch = vec![0; scratch_bytes(isa, dtype, cols, tokens)];
     let y = Output { ptr: out.as_mut_ptr(), stride: rows };
+    let best = quickest(|| {
+        // SAFETY: the vector holds a row for each token.
+        unsafe { matmul(isa, &w, 0..rows, &x, &y, &mut scratch) }
+    });
+    std::hint::black_box(&out);
+    best
+}
+
+/// The quickest of the runs that fit into a moment.
+fn quickest(mut run: impl FnMut()) -> Duration {
     let mut best = Duration::MAX;
     let start = Instant::now();
     while start.elapsed() < Duration::from_millis(150) {
-        let run = Instant::now();
-        // SAFETY: the vector holds a row for each token.
-        unsafe { matmul(isa, &w, 0..rows, &x, &y, &mut scratch) };
-        best = best.min(run.elapsed());
+        let this = Instant::now();
+        run();
+        best = best.min(this.elapsed());
     }
-    std::hint::black_box(&out);
     best
 }

@@ -60,7 +60,7 @@ pub(super) unsafe fn matmul<T: Block32>(
 ///
 /// # Safety
 /// The CPU has the instructions, the rows exist.
-#[inline(never)]
+#[inline(never)] // A function of its own in profiles.
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn unpack<T: Block32>(w: &Weights, rows: Range<usize>, panel: &mut [u8]) {
     let row_bytes = w.cols / 32 * T::BYTES;
@@ -90,7 +90,7 @@ unsafe fn unpack<T: Block32>(w: &Weights, rows: Range<usize>, panel: &mut [u8]) 
 /// # Safety
 /// The CPU has the instructions, the tokens exist, the output has an element for each of them and
 /// each of `rows`. What `next` points to, the rows of the next panel, need not exist.
-#[inline(never)]
+#[inline(never)] // A function of its own in profiles.
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn tile<T: Block32, const N: usize>(
     panel: *const u8,
