@@ -76,6 +76,9 @@ impl Bpe {
         }
         let mut merges = HashMap::with_capacity_and_hasher(count, foldhash::fast::RandomState::default());
         let mut joined = String::new();
+        // Vocabularies list the results of merges in the order of the merges, mostly: the next
+        // token is looked at first, which spares a search.
+        let mut expected = 0;
         for index in 0..count {
             let text = list.get(index);
             let malformed = || Error::MergeMalformed { index, text: text.to_owned() };
@@ -95,7 +98,12 @@ impl Bpe {
                 })
             };
             let key = pair(find("left part", left)?, find("right part", right)?);
-            let merge = Merge { rank: index as u32, result: find("result", &joined)? };
+            let result = match tokens.is_spelled(expected, &joined) {
+                true => expected,
+                false => find("result", &joined)?,
+            };
+            expected = result + 1;
+            let merge = Merge { rank: index as u32, result };
             match merges.entry(key) {
                 Entry::Vacant(slot) => slot.insert(merge),
                 Entry::Occupied(first) => {

@@ -39,8 +39,18 @@ pub(crate) struct SpecialTokens {
 
 impl SpecialTokens {
     pub(crate) fn new(tokens: &TokenTable) -> SpecialTokens {
-        let special = |id| Some(Special { id, is_markup: is_markup(tokens, id)? });
-        let specials: Vec<Special> = (0..tokens.len() as u32).filter_map(special).collect();
+        let by_kind = |id| match tokens.kind(id) {
+            TokenKind::Unknown | TokenKind::Control => Some(Special { id, is_markup: true }),
+            TokenKind::UserDefined => Some(Special { id, is_markup: false }),
+            TokenKind::Normal | TokenKind::Unused | TokenKind::Byte => None,
+        };
+        let ends = END_TEXTS.iter().filter_map(|text| tokens.id_of_text(text));
+        let normal_ends = ends.filter(|&id| tokens.kind(id) == TokenKind::Normal);
+        let specials: Vec<Special> = (0..tokens.len() as u32)
+            .filter_map(by_kind)
+            .chain(normal_ends.map(|id| Special { id, is_markup: true }))
+            .filter(|special| !tokens.text(special.id).is_empty())
+            .collect();
         let texts: Vec<&[u8]> = specials.iter().map(|special| tokens.text(special.id).as_bytes()).collect();
         let mut lengths: Vec<usize> = texts.iter().map(|text| text.len()).collect();
         lengths.sort_unstable_by_key(|&length| std::cmp::Reverse(length));
@@ -141,17 +151,4 @@ impl SpecialTokens {
 struct Special {
     id: u32,
     is_markup: bool,
-}
-
-/// Whether a token is matched as markup (true) or as text (false); none for one that is not
-/// matched as it stands.
-fn is_markup(tokens: &TokenTable, id: u32) -> Option<bool> {
-    let text = tokens.text(id);
-    match tokens.kind(id) {
-        _ if text.is_empty() => None,
-        TokenKind::Unknown | TokenKind::Control => Some(true),
-        TokenKind::UserDefined => Some(false),
-        TokenKind::Normal => END_TEXTS.contains(&text).then_some(true),
-        TokenKind::Unused | TokenKind::Byte => None,
-    }
 }

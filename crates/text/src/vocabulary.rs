@@ -255,6 +255,11 @@ impl TokenTable {
         std::str::from_utf8(self.texts.get(id)).expect("copied from a str")
     }
 
+    /// Whether there is such a token and the file spells it so.
+    pub(crate) fn is_spelled(&self, id: u32, text: &str) -> bool {
+        (id as usize) < self.len() && self.texts.get(id) == text.as_bytes()
+    }
+
     /// The token that the file spells so.
     pub(crate) fn id_of_text(&self, text: &str) -> Option<u32> {
         let hash = self.hasher.hash_one(text.as_bytes());
