@@ -114,22 +114,24 @@ impl Engine {
     /// Changes batch size, rows of the head or fusions. The cache and its sequences stay as they are, so
     /// another context or KV type is refused.
     pub fn rebuild(&mut self, params: Params) -> Result<(), RuntimeError> {
+        refuse_nothing(&params)?;
         self.refuse_another_cache(&params)?;
-        self.params = params;
         let n = params.n_ubatch;
         let body_capacity = Extents { tokens: n, outputs: n, sequences: params.n_seq };
         let head_capacity = Extents { tokens: params.head_rows, outputs: params.head_rows, sequences: 1 };
-        self.body = self.program(GraphKind::Body, body_capacity)?;
-        self.head = self.program(GraphKind::Head, head_capacity)?;
-        self.regions = self.body.regions.clone();
-        for (i, (region, device)) in self.regions.iter().enumerate() {
+        let body = self.program(GraphKind::Body, body_capacity, &params)?;
+        let head = self.program(GraphKind::Head, head_capacity, &params)?;
+        for (i, (region, device)) in body.regions.iter().enumerate() {
             let device = device.expect("every region of a decoder is written");
             self.parts.devices[device.0].reserve_region(RegionId(i as u32), region, self.pages.count())?;
         }
         for (d, device) in self.parts.devices.iter_mut().enumerate() {
-            let bytes = [&self.body, &self.head].into_iter().map(|p| p.arenas[d].bytes).max();
-            device.reserve_arena(bytes.unwrap_or(0) as usize)?;
+            let bytes = body.arenas[d].bytes.max(head.arenas[d].bytes);
+            device.reserve_arena(bytes as usize)?;
         }
+        // Only now that nothing can fail any more: else the old programs go on.
+        self.regions = body.regions.clone();
+        (self.params, self.body, self.head) = (params, body, head);
         Ok(())
     }
 
@@ -203,13 +205,29 @@ impl Engine {
     }
 
     /// Appends each item's tokens to its sequence. `sink` gets (item, token of the item, logits) for every row
-    /// asked for, in order.
+    /// asked for, in order. After an error the sequences have the positions that they had before.
     pub fn process(
         &mut self,
         items: &[Item],
         sink: &mut dyn FnMut(usize, usize, &[f32]),
     ) -> Result<(), RuntimeError> {
         self.check(items)?;
+        let lengths: Vec<_> =
+            items.iter().map(|i| Ok((i.seq, self.pages.len(i.seq)?))).collect::<Result<_, RuntimeError>>()?;
+        let result = self.run_batches(items, sink);
+        if result.is_err() {
+            for (seq, len) in lengths {
+                self.truncate(seq, len)?;
+            }
+        }
+        result
+    }
+
+    fn run_batches(
+        &mut self,
+        items: &[Item],
+        sink: &mut dyn FnMut(usize, usize, &[f32]),
+    ) -> Result<(), RuntimeError> {
         for batch in cut(items, self.params.n_ubatch, self.params.n_seq) {
             self.run_body(items, &batch)?;
             self.run_head(items, &batch, sink)?;
@@ -361,16 +379,21 @@ impl Engine {
         changed("the number of sequences", old.n_seq.to_string(), new.n_seq.to_string())
     }
 
-    fn program(&mut self, kind: GraphKind, capacity: Extents) -> Result<Arc<Program>, RuntimeError> {
+    fn program(
+        &mut self,
+        kind: GraphKind,
+        capacity: Extents,
+        params: &Params,
+    ) -> Result<Arc<Program>, RuntimeError> {
         let key = ProgramKey {
             kind,
-            body: self.params.body,
+            body: params.body,
             capacity,
-            fusions: self.params.fusions,
+            fusions: params.fusions,
             placement_version: 0,
             weights_version: 0,
         };
-        let (parts, weights, fusions) = (&mut self.parts, &mut self.weights, self.params.fusions);
+        let (parts, weights, fusions) = (&mut self.parts, &mut self.weights, params.fusions);
         self.cache.get(key, || {
             let graph = match kind {
                 GraphKind::Body => parts.model.body(&key.body)?,
@@ -382,6 +405,19 @@ impl Engine {
             program.bind(&handles);
             Ok(program)
         })
+    }
+}
+
+fn refuse_nothing(params: &Params) -> Result<(), RuntimeError> {
+    let sizes = [
+        ("the context", params.body.n_ctx),
+        ("the number of sequences", params.n_seq),
+        ("the batch size", params.n_ubatch),
+        ("the number of head rows", params.head_rows),
+    ];
+    match sizes.into_iter().find(|(_, n)| *n == 0) {
+        Some((what, _)) => Err(RuntimeError::Zero { what }),
+        None => Ok(()),
     }
 }
 

@@ -55,13 +55,11 @@ pub enum RuntimeError {
         /// As asked.
         asked: String,
     },
-    /// More sequences in one batch than the engine is made for.
-    #[error("{found} sequences in a batch: the engine is made for {max}")]
-    TooManySequences {
-        /// In the batch.
-        found: usize,
-        /// At most.
-        max: usize,
+    /// An engine with room for nothing.
+    #[error("{what} is 0: at least 1 is needed")]
+    Zero {
+        /// Which size.
+        what: &'static str,
     },
     /// Logits that are no numbers.
     #[error("the logits at position {position} of sequence {} hold {value} for token {token}", seq.0)]

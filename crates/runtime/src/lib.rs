@@ -11,7 +11,7 @@ mod pages;
 mod program_cache;
 
 pub use batch::{Item, Rows};
-pub use engine::{Engine, EngineParts, Memory, Params, WeightSource};
+pub use engine::{Engine, EngineParts, Memory, Params, Placement, WeightSource};
 pub use error::RuntimeError;
 pub use pages::{PageCopy, Pages, SeqId};
 pub use program_cache::{GraphKind, ProgramCache, ProgramKey};
