@@ -1,0 +1,55 @@
+//! Fusions, threads and instruction sets change nothing.
+
+use cpu::Isa;
+
+use crate::common::*;
+
+#[test]
+fn fused_equals_unfused() {
+    let prompt = tokens(40, 1);
+    for case in CASES {
+        let mut setup = Setup::new(case);
+        setup.params.n_ubatch = 33;
+        let file = setup.file();
+        let mut engine = setup.engine_with(&file);
+        let seq = engine.create();
+        let expected = append(&mut engine, seq, &prompt);
+        for fusions in fusion_switches() {
+            engine.rebuild(runtime::Params { fusions, ..setup.params }).unwrap();
+            let seq = engine.create();
+            let found = append(&mut engine, seq, &prompt);
+            assert_same_bits(&expected, &found, &format!("{case:?} with {fusions:?}"));
+            engine.remove(seq).unwrap();
+        }
+    }
+}
+
+#[test]
+fn threads_do_not_change_a_bit() {
+    let prompt = tokens(70, 1);
+    for case in CASES {
+        let mut setup = Setup::new(case);
+        setup.threads = 1;
+        let expected = setup.logits(&prompt);
+        for threads in [2, 3, 7] {
+            setup.threads = threads;
+            assert_same_bits(&expected, &setup.logits(&prompt), &format!("{case:?} on {threads} threads"));
+        }
+    }
+}
+
+#[test]
+fn scalar_equals_avx2() {
+    if let Err(reason) = Isa::Avx2.is_available() {
+        eprintln!("skipped: {reason}");
+        return;
+    }
+    let prompt = tokens(40, 1);
+    for case in CASES {
+        let mut setup = Setup::new(case);
+        setup.isa = Isa::Scalar;
+        let expected = setup.logits(&prompt);
+        setup.isa = Isa::Avx2;
+        assert_same_bits(&expected, &setup.logits(&prompt), &format!("{case:?}"));
+    }
+}
