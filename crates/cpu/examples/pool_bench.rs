@@ -11,6 +11,9 @@ const REGIONS: usize = 20_000;
 
 fn main() {
     println!("threads worth starting: {}", default_threads());
+    if default_threads() > 1 {
+        println!("two chunks that meet: {} ns (median)", meeting());
+    }
     for threads in [1, 2, 3, 64] {
         let pool = ThreadPool::new(threads);
         let count = AtomicUsize::new(0);
@@ -43,6 +46,26 @@ fn main() {
             worked * 1e6
         );
     }
+}
+
+/// Time of a region of two chunks, each of which waits until the other has begun.
+fn meeting() -> u128 {
+    let pool = ThreadPool::new(2);
+    let begun = AtomicUsize::new(0);
+    let mut times: Vec<u128> = (1..=2_001)
+        .map(|region| {
+            let start = Instant::now();
+            pool.run(2, &|_, _| {
+                begun.fetch_add(1, Ordering::Relaxed);
+                while begun.load(Ordering::Relaxed) < 2 * region {
+                    std::hint::spin_loop();
+                }
+            });
+            start.elapsed().as_nanos()
+        })
+        .collect();
+    times.sort_unstable();
+    times[times.len() / 2]
 }
 
 /// A few microseconds of dependent arithmetic.

@@ -6,8 +6,9 @@
 //! values to f32 rows; a run of few rows (a token of one sequence) reads the pages as they are. Both
 //! add in the same order.
 
-mod keys;
+mod direct;
 mod load;
+mod packed;
 mod pages;
 mod softmax;
 mod values;
@@ -134,18 +135,18 @@ impl Run<'_> {
     unsafe fn range(&self, first: usize, buffers: &mut Buffers) {
         let dim = self.task.head_dim;
         let stride = stride(dim);
-        let direct = self.rows() <= ROWS_DIRECT && dim.is_multiple_of(8);
+        let few = self.rows() <= ROWS_DIRECT && dim.is_multiple_of(8);
         // SAFETY: the caller's promise; the buffers have the lengths of `lengths`.
         unsafe {
             let keys = Pages::new(self, &self.task.k, first);
-            if direct {
-                keys::direct(self, &keys, buffers);
+            if few {
+                direct::scores(self, &keys, buffers);
             } else {
-                keys::pack(&keys, buffers.range);
-                keys::packed(self, first, buffers);
+                packed::pack(&keys, buffers.range);
+                packed::scores(self, first, buffers);
             }
             let values = Pages::new(self, &self.task.v, first);
-            let rows = if direct {
+            let rows = if few {
                 Rows::Pages(&values)
             } else {
                 values.unpack(stride, buffers.range);

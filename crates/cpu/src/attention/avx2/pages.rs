@@ -55,6 +55,18 @@ impl Pages {
         unsafe { self.base[position / PAGE].add(position % PAGE * self.row_bytes) }
     }
 
+    /// The rows of eight positions, each moved into the span, so that no row outside is read.
+    ///
+    /// # Safety
+    /// The span is one of `spans`, not empty, and the positions are of its page.
+    pub unsafe fn eight_rows(&self, span: &Range<usize>, position: usize) -> [*const u8; 8] {
+        std::array::from_fn(|lane| {
+            let position = (position + lane).clamp(span.start, span.end - 1);
+            // SAFETY: the position lies in the span.
+            unsafe { self.row(position) }
+        })
+    }
+
     /// Writes the rows of all spans as floats, `stride` apart.
     ///
     /// # Safety

@@ -1,10 +1,10 @@
-//! Scores: queries times keys.
+//! Scores of many rows, from keys that were packed with positions as lanes.
 
 use std::arch::x86_64::*;
 use std::ops::Range;
 
 use super::super::{PAGE, RANGE};
-use super::load::{by_dtype, eight, many, one};
+use super::load::{by_dtype, eight, one};
 use super::pages::Pages;
 use super::{Buffers, Run, TILE};
 
@@ -40,7 +40,7 @@ unsafe fn pack_as<const TYPE: u8>(keys: &Pages, packed: &mut [f32]) {
         for position in eights.filter(|p| *p < span.end && *p + 8 > span.start) {
             // SAFETY: the rows lie in the span; eight lanes of `dim` elements lie in `packed`.
             unsafe {
-                let rows = rows(keys, span, position);
+                let rows = keys.eight_rows(span, position);
                 let out = packed.as_mut_ptr().add(position / LANES * LANES * dim + position % LANES);
                 for d in (0..dim / 8 * 8).step_by(8) {
                     let columns = transpose(rows.map(|row| eight::<TYPE>(row, d)));
@@ -56,19 +56,6 @@ unsafe fn pack_as<const TYPE: u8>(keys: &Pages, packed: &mut [f32]) {
             }
         }
     }
-}
-
-/// The rows of eight positions, moved into the span.
-///
-/// # Safety
-/// The span is one of `keys`.
-#[inline]
-unsafe fn rows(keys: &Pages, span: &Range<usize>, position: usize) -> [*const u8; 8] {
-    std::array::from_fn(|lane| {
-        let position = (position + lane).clamp(span.start, span.end - 1);
-        // SAFETY: the position lies in the span.
-        unsafe { keys.row(position) }
-    })
 }
 
 /// Rows to columns.
@@ -101,7 +88,7 @@ fn transpose(r: [__m256; 8]) -> [__m256; 8] {
 /// # Safety
 /// The queries exist, `buffers.range` holds what [`pack`] wrote, the CPU has AVX2 and FMA.
 #[target_feature(enable = "avx2,fma,f16c")]
-pub unsafe fn packed(run: &Run, first: usize, buffers: &mut Buffers) {
+pub unsafe fn scores(run: &Run, first: usize, buffers: &mut Buffers) {
     let dim = run.task.head_dim;
     let keys = &buffers.range[..RANGE * dim];
     // All rows use a few keys before the next ones: those stay in the nearest cache.
@@ -237,102 +224,4 @@ unsafe fn partial_sums<const R: usize>(
         step(&mut low, d);
     }
     add(low, high)
-}
-
-/// Scores of all rows of the run, from keys as they lie in pages; those of positions that a row does
-/// not see are undefined.
-///
-/// # Safety
-/// The queries exist and the pages are readable, head_dim is a multiple of 8, the CPU has AVX2, FMA
-/// and F16C.
-#[target_feature(enable = "avx2,fma,f16c")]
-pub unsafe fn direct(run: &Run, keys: &Pages, buffers: &mut Buffers) {
-    // SAFETY: the caller's promise.
-    unsafe { by_dtype!(keys.dtype, direct_as(run, keys, buffers)) }
-}
-
-/// # Safety
-/// As [`direct`]; the keys are of type `TYPE`.
-#[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn direct_as<const TYPE: u8>(run: &Run, keys: &Pages, buffers: &mut Buffers) {
-    let dim = keys.head_dim;
-    let floats = &mut buffers.range[..8 * dim];
-    let scale = _mm256_set1_ps(run.task.scale);
-    for span in keys.spans.iter().filter(|span| !span.is_empty()) {
-        for position in (span.start / 8 * 8..span.end).step_by(8) {
-            // SAFETY: the rows lie in the span, and each has `dim` elements; a row of scores has RANGE.
-            unsafe {
-                for (lane, row) in rows(keys, span, position).into_iter().enumerate() {
-                    let at = floats.as_mut_ptr().add(lane * dim);
-                    for d in (0..dim / 32 * 32).step_by(32) {
-                        for (i, eight) in many::<TYPE, 4>(row, d).into_iter().enumerate() {
-                            _mm256_storeu_ps(at.add(d + 8 * i), eight);
-                        }
-                    }
-                    for d in (dim / 32 * 32..dim).step_by(8) {
-                        _mm256_storeu_ps(at.add(d), eight::<TYPE>(row, d));
-                    }
-                }
-                for row in 0..run.rows() {
-                    let q = run.task.query(run.token(row), run.head(row));
-                    let low = four_keys(q, floats.as_ptr(), dim);
-                    let high = four_keys(q, floats.as_ptr().add(4 * dim), dim);
-                    let scores = buffers.scores[row * RANGE + position..][..8].as_mut_ptr();
-                    _mm256_storeu_ps(scores, _mm256_mul_ps(eight_sums(low, high), scale));
-                }
-            }
-        }
-    }
-}
-
-/// Of four keys, the partial sums of their products with a query, those 8 apart added.
-///
-/// # Safety
-/// `q` has `dim` elements, `keys` 4 * dim; `dim` is a multiple of 8. The CPU has AVX2 and FMA.
-#[inline]
-#[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn four_keys(q: *const f32, keys: *const f32, dim: usize) -> [__m256; 4] {
-    let mut low = [_mm256_setzero_ps(); 4];
-    let mut high = low;
-    let step = |sums: &mut [__m256; 4], d: usize| {
-        // SAFETY: d + 8 <= dim.
-        unsafe {
-            let q = _mm256_loadu_ps(q.add(d));
-            for (i, sum) in sums.iter_mut().enumerate() {
-                *sum = _mm256_fmadd_ps(q, _mm256_loadu_ps(keys.add(i * dim + d)), *sum);
-            }
-        }
-    };
-    let mut d = 0;
-    while d + 8 < dim {
-        step(&mut low, d);
-        step(&mut high, d + 8);
-        d += 16;
-    }
-    if d < dim {
-        step(&mut low, d);
-    }
-    std::array::from_fn(|i| _mm256_add_ps(low[i], high[i]))
-}
-
-/// The rest of the tree for eight keys at once: key i's sum comes out in lane i.
-#[inline]
-#[target_feature(enable = "avx2,fma,f16c")]
-fn eight_sums(low: [__m256; 4], high: [__m256; 4]) -> __m256 {
-    // 4 apart: a half of a register is what is left of a key.
-    let four: [__m256; 4] = std::array::from_fn(|i| {
-        let a = _mm256_permute2f128_ps::<0x20>(low[i], high[i]);
-        let b = _mm256_permute2f128_ps::<0x31>(low[i], high[i]);
-        _mm256_add_ps(a, b)
-    });
-    // 2 apart: two lanes are left of each.
-    let two = |a: __m256, b: __m256| {
-        let (a, b) = (_mm256_castps_pd(a), _mm256_castps_pd(b));
-        let (first, second) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
-        _mm256_add_ps(_mm256_castpd_ps(first), _mm256_castpd_ps(second))
-    };
-    let (a, b) = (two(four[0], four[1]), two(four[2], four[3]));
-    let even = _mm256_shuffle_ps::<0b10_00_10_00>(a, b);
-    let odd = _mm256_shuffle_ps::<0b11_01_11_01>(a, b);
-    _mm256_add_ps(even, odd)
 }
