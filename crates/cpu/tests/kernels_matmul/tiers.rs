@@ -79,6 +79,15 @@ fn tiers_agree_on_float_rows_wider_than_a_block() {
     }
 }
 
+/// So many bytes of activations that tokens are taken in several blocks.
+#[test]
+fn tiers_agree_on_more_tokens_than_a_block() {
+    let mut random = Random(0x2222_1234_0000_0001);
+    for dtype in [DType::Q4_0, DType::Q4_1, DType::Q8_0] {
+        check(&mut random, dtype, 2048, 10, 131, 0..10);
+    }
+}
+
 /// Weights lie in the file as they come, and a window of scratch may start anywhere.
 #[test]
 fn tiers_agree_on_operands_of_any_alignment() {

@@ -11,6 +11,12 @@ use crate::quantize::A32Offsets;
 /// Vectors start at multiples of this many bytes, so that none lies in two cache lines.
 const ALIGN: usize = 64;
 
+/// Bytes of activations that are used again and again while they lie in the second-level cache.
+const TOKENS_BYTES: usize = 256 << 10;
+
+/// Tokens that pay for unpacking once more, whatever their size.
+const TOKENS_MIN: usize = 128;
+
 /// Bytes of the groups of a block: eight times two vectors.
 const GROUPS: usize = 8 * 64;
 
@@ -33,25 +39,49 @@ pub(super) unsafe fn matmul<T: Block32>(
     y: &Output,
     scratch: &mut [u8],
 ) {
-    let panel = &mut scratch[..];
-    let skip = panel.as_ptr().align_offset(ALIGN);
-    let panel = &mut panel[skip..][..w.cols / 32 * block_bytes::<T>()];
-    for row in rows.clone().step_by(8 * T::PANEL_EIGHTS) {
-        let panel_rows = row..rows.end.min(row + 8 * T::PANEL_EIGHTS);
-        let to = Output { ptr: y.ptr.wrapping_add(row - rows.start), stride: y.stride };
-        // SAFETY: the rows are some of the range, the panel has the size of the tiles' reads.
-        unsafe {
-            unpack::<T>(w, panel_rows.clone(), panel);
-            let next = w.data.as_ptr().wrapping_add(panel_rows.end * w.dtype.row_bytes(w.cols));
-            let mut token = 0;
-            while token < x.tokens {
-                token += match x.tokens - token {
-                    1 => tile::<T, 1>(panel.as_ptr(), w.cols, x, token, &to, panel_rows.len(), next),
-                    2 => tile::<T, 2>(panel.as_ptr(), w.cols, x, token, &to, panel_rows.len(), next),
-                    3 => tile::<T, 3>(panel.as_ptr(), w.cols, x, token, &to, panel_rows.len(), next),
-                    _ => tile::<T, 4>(panel.as_ptr(), w.cols, x, token, &to, panel_rows.len(), next),
-                };
+    let skip = scratch.as_ptr().align_offset(ALIGN);
+    let panel = &mut scratch[skip..][..w.cols / 32 * block_bytes::<T>()];
+    let tokens_step = (TOKENS_BYTES / x.stride.max(1)).max(TOKENS_MIN);
+    for token in (0..x.tokens).step_by(tokens_step) {
+        let tokens = token..x.tokens.min(token + tokens_step);
+        for row in rows.clone().step_by(8 * T::PANEL_EIGHTS) {
+            let panel_rows = row..rows.end.min(row + 8 * T::PANEL_EIGHTS);
+            let to = Output { ptr: y.ptr.wrapping_add(row - rows.start), stride: y.stride };
+            // SAFETY: the rows are some of the range, the panel has the size of the tiles' reads.
+            unsafe {
+                unpack::<T>(w, panel_rows.clone(), panel);
+                multiply::<T>(panel.as_ptr(), w, panel_rows, x, tokens.clone(), &to);
             }
+        }
+    }
+}
+
+/// A panel, which holds `rows`, times a range of tokens.
+///
+/// # Safety
+/// The CPU has the instructions, the tokens exist, the output has an element for each of them and
+/// each of `rows`.
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn multiply<T: Block32>(
+    panel: *const u8,
+    w: &Weights,
+    rows: Range<usize>,
+    x: &Activations,
+    tokens: Range<usize>,
+    y: &Output,
+) {
+    let mut next = w.data.as_ptr().wrapping_add(rows.end * w.dtype.row_bytes(w.cols));
+    let mut token = tokens.start;
+    // SAFETY: the caller's.
+    unsafe {
+        while token < tokens.end {
+            token += match tokens.end - token {
+                1 => tile::<T, 1>(panel, w.cols, x, token, y, rows.len(), next),
+                2 => tile::<T, 2>(panel, w.cols, x, token, y, rows.len(), next),
+                3 => tile::<T, 3>(panel, w.cols, x, token, y, rows.len(), next),
+                _ => tile::<T, 4>(panel, w.cols, x, token, y, rows.len(), next),
+            };
+            next = std::ptr::null();
         }
     }
 }
@@ -89,7 +119,7 @@ unsafe fn unpack<T: Block32>(w: &Weights, rows: Range<usize>, panel: &mut [u8]) 
 ///
 /// # Safety
 /// The CPU has the instructions, the tokens exist, the output has an element for each of them and
-/// each of `rows`. What `next` points to, the rows of the next panel, need not exist.
+/// each of `rows`. `next` is null or where the rows of the next panel would be, to be asked for.
 #[inline(never)] // A function of its own in profiles.
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn tile<T: Block32, const N: usize>(
@@ -110,7 +140,7 @@ unsafe fn tile<T: Block32, const N: usize>(
         let x: [*const u8; N] = std::array::from_fn(|t| x.data.as_ptr().add((first + t) * x.stride));
         for block in 0..cols / 32 {
             let panel = panel.add(block * block_bytes::<T>());
-            if first == 0 {
+            if !next.is_null() {
                 let bytes = 8 * T::PANEL_EIGHTS * T::BYTES;
                 prefetch(next.wrapping_add(block * bytes), bytes, cols / 32 * bytes);
             }
