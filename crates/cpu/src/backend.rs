@@ -33,6 +33,11 @@ impl Cpu {
         Cpu { caps, isa, pool, arena, regions: HashMap::new(), weights: Vec::new() }
     }
 
+    /// The tier in use.
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
     fn region(&mut self, id: RegionId, page: usize) -> Result<&mut RegionMemory, BackendError> {
         let unknown = || BackendError::Unknown { device: "cpu".to_owned(), what: format!("region {}", id.0) };
         let region = self.regions.get_mut(&id).ok_or_else(unknown)?;

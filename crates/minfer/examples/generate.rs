@@ -2,7 +2,7 @@
 
 use std::{io::Write, ops::ControlFlow, sync::Arc};
 
-use minfer::{GenerateOptions, Model, Session, SessionOptions, ThreadPool, default_threads};
+use minfer::{Event, GenerateOptions, Model, Session, SessionOptions, ThreadPool, default_threads};
 
 fn main() -> Result<(), minfer::Error> {
     let mut arguments = std::env::args().skip(1);
@@ -15,8 +15,10 @@ fn main() -> Result<(), minfer::Error> {
     let prompt = model.tokenize(&prompt, true)?;
     let mut session = Session::new(model, pool, &SessionOptions::default())?;
     let options = GenerateOptions { n_predict: Some(64), ..GenerateOptions::default() };
-    let generation = session.generate(&prompt, &options, &mut |piece| {
-        print!("{piece}");
+    let generation = session.generate(&prompt, &options, &mut |event| {
+        if let Event::Text(piece) = event {
+            print!("{piece}");
+        }
         // A closed standard output ends the answer.
         match std::io::stdout().flush() {
             Ok(()) => ControlFlow::Continue(()),

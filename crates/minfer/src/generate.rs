@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use runtime::{Item, Rows};
+use runtime::{Item, Memory, Rows, SeqId};
 use sample::Settings;
 use text::StreamDecoder;
 
@@ -43,6 +43,20 @@ impl FinishReason {
     }
 }
 
+/// What happens while an answer is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// So many tokens of the prompt are done.
+    Prompt {
+        /// Tokens done.
+        done: usize,
+        /// Tokens of the prompt.
+        total: usize,
+    },
+    /// The next whole characters of the answer.
+    Text(&'a str),
+}
+
 /// An answer.
 #[derive(Clone, Debug)]
 pub struct Generation {
@@ -58,10 +72,12 @@ pub struct Generation {
     pub first_token_at: Option<Instant>,
     /// From the first token to the last.
     pub decode_time: Duration,
+    /// Bytes held at its end, before its pages were given back.
+    pub memory: Memory,
 }
 
 impl Session {
-    /// Answers a prompt. `sink` gets whole characters as they come and may end the answer.
+    /// Answers a prompt. `sink` is told what happens and may end the answer.
     ///
     /// Choice number `i` depends on the tokens before it and the settings alone: not on batch size, threads
     /// or what else the session did.
@@ -69,7 +85,7 @@ impl Session {
         &mut self,
         prompt: &[u32],
         options: &GenerateOptions,
-        sink: &mut dyn FnMut(&str) -> ControlFlow<()>,
+        sink: &mut dyn FnMut(Event) -> ControlFlow<()>,
     ) -> Result<Generation, Error> {
         if prompt.is_empty() {
             return Err(Error::EmptyPrompt);
@@ -80,71 +96,131 @@ impl Session {
         }
         let seq = self.engine.create();
         let answer = self.answer(seq, prompt, options, sink);
+        let memory = self.engine.memory();
         self.engine.remove(seq)?;
-        answer
+        Ok(Generation { memory, ..answer? })
     }
 
     fn answer(
         &mut self,
-        seq: runtime::SeqId,
+        seq: SeqId,
         prompt: &[u32],
         options: &GenerateOptions,
-        sink: &mut dyn FnMut(&str) -> ControlFlow<()>,
+        sink: &mut dyn FnMut(Event) -> ControlFlow<()>,
     ) -> Result<Generation, Error> {
         let started = Instant::now();
-        let mut choice =
-            Choice { sampling: &options.sampling, n_vocab: self.model.tokenizer().n_vocab(), position: 0 };
-        let mut decoder = StreamDecoder::new();
-        let (mut tokens, mut text) = (Vec::new(), String::new());
-        let mut prompt_time = Duration::ZERO;
-        let mut first_token_at = None;
-        let finish_reason = loop {
-            if options.n_predict.is_some_and(|n| tokens.len() >= n) {
-                break FinishReason::Length;
-            }
-            if prompt.len() + tokens.len() > self.n_ctx() {
-                break FinishReason::Context;
-            }
-            let next = match tokens.last() {
-                None => self.next(seq, prompt, &mut choice)?,
-                Some(last) => self.next(seq, &[*last], &mut choice)?,
-            };
-            if first_token_at.is_none() {
-                prompt_time = started.elapsed();
-                first_token_at = Some(Instant::now());
-            }
-            tokens.push(next);
+        let n_vocab = self.model.tokenizer().n_vocab();
+        let mut answer = Answer::new(Choice { sampling: &options.sampling, n_vocab, position: 0 });
+        let wanted = options.n_predict.unwrap_or(usize::MAX);
+        if wanted == 0 {
+            return Ok(answer.finish(FinishReason::Length));
+        }
+        let mut next = match self.process_prompt(seq, prompt, &mut answer.choice, sink)? {
+            Some(first) => first,
+            None => return Ok(answer.finish(FinishReason::Cancelled)),
+        };
+        answer.prompt_time = started.elapsed();
+        answer.first_token_at = Some(Instant::now());
+        let reason = loop {
+            answer.tokens.push(next);
             if self.model.tokenizer().is_eog(next) {
                 break FinishReason::Stop;
             }
-            let piece = if self.model.tokenizer().is_control(next) {
-                String::new()
-            } else {
-                decoder.push(self.model.tokenizer().piece(next))
-            };
-            text.push_str(&piece);
-            if !piece.is_empty() && sink(&piece).is_break() {
-                break FinishReason::Cancelled;
+            if !self.model.tokenizer().is_control(next) {
+                let piece = answer.decoder.push(self.model.tokenizer().piece(next));
+                if answer.give(&piece, sink).is_break() {
+                    break FinishReason::Cancelled;
+                }
             }
+            if answer.tokens.len() >= wanted {
+                break FinishReason::Length;
+            }
+            if self.engine.len(seq)? == self.n_ctx() {
+                break FinishReason::Context;
+            }
+            next = self.next(seq, &[next], &mut answer.choice)?;
         };
-        let rest = decoder.finish();
-        if !rest.is_empty() {
-            // The answer ends here anyway.
-            let _ = sink(&rest);
-            text.push_str(&rest);
+        let rest = answer.decoder.finish();
+        // The answer ends here, whatever the sink says.
+        let _ = answer.give(&rest, sink);
+        Ok(answer.finish(reason))
+    }
+
+    /// The first token of the answer; none if the sink ended it. The prompt goes batch by batch, so that the
+    /// sink hears of it.
+    fn process_prompt(
+        &mut self,
+        seq: SeqId,
+        prompt: &[u32],
+        choice: &mut Choice,
+        sink: &mut dyn FnMut(Event) -> ControlFlow<()>,
+    ) -> Result<Option<u32>, Error> {
+        let (n_ubatch, total) = (self.engine.params().n_ubatch, prompt.len());
+        let (before, last) = prompt.split_at((total - 1) / n_ubatch * n_ubatch);
+        for (i, batch) in before.chunks(n_ubatch).enumerate() {
+            let done = i * n_ubatch;
+            if sink(Event::Prompt { done, total }).is_break() {
+                return Ok(None);
+            }
+            self.engine.process(&[Item { seq, tokens: batch, rows: Rows::None }], &mut |_, _, _| {})?;
         }
-        let decode_time = first_token_at.map_or(Duration::ZERO, |at| at.elapsed());
-        Ok(Generation { tokens, text, finish_reason, prompt_time, first_token_at, decode_time })
+        if sink(Event::Prompt { done: before.len(), total }).is_break() {
+            return Ok(None);
+        }
+        let first = self.next(seq, last, choice)?;
+        let ended = sink(Event::Prompt { done: total, total }).is_break();
+        Ok((!ended).then_some(first))
     }
 
     /// Appends tokens to a sequence and chooses the one after them.
-    fn next(&mut self, seq: runtime::SeqId, tokens: &[u32], choice: &mut Choice) -> Result<u32, Error> {
+    fn next(&mut self, seq: SeqId, tokens: &[u32], choice: &mut Choice) -> Result<u32, Error> {
         let mut chosen = None;
         let items = [Item { seq, tokens, rows: Rows::Last }];
         self.engine.process(&items, &mut |_, _, logits| chosen = Some(choice.make(logits)))?;
         let position = choice.position;
         choice.position += 1;
         chosen.expect("one row was asked for").map_err(|error| Error::Sample { position, error })
+    }
+}
+
+/// An answer in the making.
+struct Answer<'a> {
+    choice: Choice<'a>,
+    decoder: StreamDecoder,
+    tokens: Vec<u32>,
+    text: String,
+    prompt_time: Duration,
+    first_token_at: Option<Instant>,
+}
+
+impl<'a> Answer<'a> {
+    fn new(choice: Choice<'a>) -> Answer<'a> {
+        Answer {
+            choice,
+            decoder: StreamDecoder::new(),
+            tokens: Vec::new(),
+            text: String::new(),
+            prompt_time: Duration::ZERO,
+            first_token_at: None,
+        }
+    }
+
+    /// Whole characters go to the caller and to the text.
+    fn give(&mut self, piece: &str, sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> ControlFlow<()> {
+        self.text.push_str(piece);
+        if piece.is_empty() { ControlFlow::Continue(()) } else { sink(Event::Text(piece)) }
+    }
+
+    fn finish(self, finish_reason: FinishReason) -> Generation {
+        Generation {
+            tokens: self.tokens,
+            text: self.text,
+            finish_reason,
+            prompt_time: self.prompt_time,
+            first_token_at: self.first_token_at,
+            decode_time: self.first_token_at.map_or(Duration::ZERO, |at| at.elapsed()),
+            memory: Memory::default(),
+        }
     }
 }
 

@@ -2,14 +2,16 @@
 //!
 //! ```no_run
 //! use std::{ops::ControlFlow, sync::Arc};
-//! use minfer::{GenerateOptions, Model, Session, SessionOptions, ThreadPool, default_threads};
+//! use minfer::{Event, GenerateOptions, Model, Session, SessionOptions, ThreadPool, default_threads};
 //!
 //! let model = Arc::new(Model::load("model.gguf")?);
 //! let pool = Arc::new(ThreadPool::new(default_threads()));
 //! let prompt = model.tokenize("The capital of France is", true)?;
 //! let mut session = Session::new(model, pool, &SessionOptions::default())?;
-//! let generation = session.generate(&prompt, &GenerateOptions::default(), &mut |piece| {
-//!     print!("{piece}");
+//! let generation = session.generate(&prompt, &GenerateOptions::default(), &mut |event| {
+//!     if let Event::Text(piece) = event {
+//!         print!("{piece}");
+//!     }
 //!     ControlFlow::Continue(())
 //! })?;
 //! println!("\n{:?}", generation.finish_reason);
@@ -20,6 +22,7 @@
 //! is read, and several models and sessions live side by side.
 
 mod context;
+mod dump;
 mod error;
 mod generate;
 mod hash;
@@ -30,8 +33,9 @@ mod session;
 mod weights;
 
 pub use context::{ContextChoice, choose_context};
+pub use dump::GraphFormat;
 pub use error::Error;
-pub use generate::{FinishReason, GenerateOptions, Generation};
+pub use generate::{Event, FinishReason, GenerateOptions, Generation};
 pub use inspect::inspect;
 pub use model::Model;
 pub use score::{Perplexity, Score};
@@ -40,5 +44,6 @@ pub use session::{Session, SessionOptions};
 pub use backend::Fused;
 pub use cpu::{Isa, ThreadPool, default_threads};
 pub use graph::DType;
-pub use runtime::Memory;
+pub use runtime::{Item, Memory, Rows, SeqId};
 pub use sample::Settings as Sampling;
+pub use text::DateTime;

@@ -61,15 +61,15 @@ pub struct Session {
 impl Session {
     /// Plans, reserves and registers; no weight is read before the first run.
     pub fn new(model: Arc<Model>, pool: Arc<ThreadPool>, options: &SessionOptions) -> Result<Session, Error> {
-        let isa = options.isa.unwrap_or_else(Isa::detect);
-        isa.is_available().map_err(|missing| Error::Isa { isa: isa.name(), missing })?;
         let params = params(&model, options)?;
         let (shapes, weights): (_, Arc<dyn WeightSource>) = if options.reference {
             (model.model.dequantized(), Arc::new(Dequantized(model.file.clone())))
         } else {
             (model.model.clone(), Arc::new(Mapped(model.file.clone())))
         };
-        let devices: Vec<Box<dyn Backend>> = vec![Box::new(Cpu::new(pool, isa))];
+        let cpu = cpu(pool, options)?;
+        let isa = cpu.isa();
+        let devices: Vec<Box<dyn Backend>> = vec![Box::new(cpu)];
         let placement = Box::new(|_: &graph::Graph, _| DeviceId(0));
         let engine = Engine::new(EngineParts { model: shapes, devices, placement, weights }, params)?;
         Ok(Session { model, engine, isa })
@@ -101,8 +101,15 @@ impl Session {
     }
 }
 
+/// The CPU with the tier that is asked for, or the best.
+pub(crate) fn cpu(pool: Arc<ThreadPool>, options: &SessionOptions) -> Result<Cpu, Error> {
+    let isa = options.isa.unwrap_or_else(Isa::detect);
+    isa.is_available().map_err(|missing| Error::Isa { isa: isa.name(), missing })?;
+    Ok(Cpu::new(pool, isa))
+}
+
 /// Checks the options against the model and each other.
-fn params(model: &Model, options: &SessionOptions) -> Result<Params, Error> {
+pub(crate) fn params(model: &Model, options: &SessionOptions) -> Result<Params, Error> {
     let positive = [
         ("the context", options.n_ctx),
         ("the number of sequences", options.n_seq),

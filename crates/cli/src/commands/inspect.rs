@@ -1,0 +1,52 @@
+//! `minfer inspect`.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+use serde_json::Value as Json;
+
+use super::{print_json, print_text};
+use crate::args::InspectArgs;
+use crate::models;
+
+pub fn run(args: InspectArgs) -> Result<()> {
+    let found = minfer::inspect(&models::resolve(&args.model)?)?;
+    if args.json {
+        return print_json(&found);
+    }
+    print_text(&for_people(&found)?)
+}
+
+fn for_people(found: &Json) -> Result<String> {
+    let mut out = String::new();
+    let text = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    for key in ["architecture", "name", "version", "files", "file_bytes", "parameters", "runs", "why_not"] {
+        if !found[key].is_null() {
+            writeln!(out, "{key:<14} {}", text(&found[key]))?;
+        }
+    }
+    let tokenizer = &found["tokenizer"];
+    writeln!(
+        out,
+        "tokenizer      {} (pre {}), {} tokens, {} merges",
+        text(&tokenizer["model"]),
+        text(&tokenizer["pre"]),
+        tokenizer["tokens"],
+        tokenizer["merges"]
+    )?;
+    let template = if found["chat_template"].is_null() { "no" } else { "yes" };
+    writeln!(out, "chat template  {template}\n\ntypes")?;
+    for (name, count) in found["types"].as_object().into_iter().flatten() {
+        writeln!(out, "  {name:<8} {:>5} tensors {:>14} bytes", count["tensors"], count["bytes"])?;
+    }
+    writeln!(out, "\nmetadata")?;
+    for (key, value) in found["metadata"].as_object().into_iter().flatten() {
+        let shown: String = text(value).chars().take(100).collect::<String>().replace('\n', "\\n");
+        writeln!(out, "  {key:<44} {shown}")?;
+    }
+    writeln!(out, "\ntensors")?;
+    for tensor in found["tensors"].as_array().into_iter().flatten() {
+        writeln!(out, "  {:<36} {:<6} {}", text(&tensor["name"]), text(&tensor["type"]), tensor["dims"])?;
+    }
+    Ok(out)
+}

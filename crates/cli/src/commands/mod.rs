@@ -1,0 +1,116 @@
+//! The subcommands, one file each, and what they share.
+
+mod bench;
+mod inspect;
+mod logits;
+mod perplexity;
+mod pull;
+mod run;
+mod tokenize;
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use minfer::{
+    DType, GraphFormat, Model, Session, SessionOptions, ThreadPool, choose_context, default_threads,
+};
+use serde_json::Value as Json;
+
+use crate::args::{Cli, Command, EngineArgs, MachineArgs};
+use crate::models;
+
+/// Runs the subcommand.
+pub fn dispatch(cli: Cli, started: Instant) -> Result<()> {
+    let machine = cli.machine;
+    match cli.command {
+        Command::Run(args) => run::run(args, &machine, started),
+        Command::Logits(args) => logits::run(args, &machine),
+        Command::Tokenize(args) => tokenize::run(args),
+        Command::Perplexity(args) => perplexity::run(args, &machine),
+        Command::Inspect(args) => inspect::run(args),
+        Command::Bench(args) => bench::run(args, &machine),
+        Command::Pull(args) => pull::run(args),
+    }
+}
+
+/// A model by path or name.
+fn load(model: &str) -> Result<Arc<Model>> {
+    Ok(Arc::new(Model::load(models::resolve(model)?)?))
+}
+
+/// The threads that were asked for, or one a physical core; more than can run at once only hold each other up.
+fn pool(machine: &MachineArgs) -> Arc<ThreadPool> {
+    let threads = match machine.threads {
+        Some(n) if n > 0 => {
+            let most = std::thread::available_parallelism().map_or(1, usize::from);
+            let asked = usize::try_from(n).unwrap_or(usize::MAX);
+            if asked > most {
+                eprintln!("minfer: note: {asked} threads asked for, {most} can run at once: using {most}");
+            }
+            asked.min(most)
+        }
+        _ => default_threads(),
+    };
+    Arc::new(ThreadPool::new(threads))
+}
+
+/// What a session is made with; `needed` positions are what the run would take, if it is known.
+fn session_options(
+    model: &Model,
+    engine: &EngineArgs,
+    machine: &MachineArgs,
+    needed: usize,
+) -> SessionOptions {
+    let trained = model.config().n_ctx_train;
+    let context = choose_context(engine.ctx_size, needed, trained);
+    if let Some(asked) = context.clamped_from {
+        eprintln!("minfer: note: --ctx-size {asked} is more than the model was trained for: using {trained}");
+    }
+    let kv_type = |own: Option<DType>| own.or(engine.kv_type).unwrap_or(DType::F16);
+    SessionOptions {
+        n_ctx: context.n_ctx,
+        n_ubatch: engine.ubatch_size,
+        type_k: kv_type(engine.cache_type_k),
+        type_v: kv_type(engine.cache_type_v),
+        isa: machine.isa,
+        reference: engine.reference,
+        ..SessionOptions::default()
+    }
+}
+
+/// A session; writes the graph first if that was asked for.
+fn session(
+    model: &Arc<Model>,
+    engine: &EngineArgs,
+    machine: &MachineArgs,
+    options: &SessionOptions,
+) -> Result<Session> {
+    if let Some(path) = &engine.dump_graph {
+        let format = match path.extension().and_then(|e| e.to_str()) {
+            Some("json") => GraphFormat::Json,
+            Some("txt") => GraphFormat::Text,
+            Some("dot") => GraphFormat::Dot,
+            _ => anyhow::bail!(
+                "--dump-graph {}: expected a name that ends in .dot, .json or .txt",
+                path.display()
+            ),
+        };
+        let dump = model.dump_graph(options, format)?;
+        std::fs::write(path, dump).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(Session::new(model.clone(), pool(machine), options)?)
+}
+
+/// One JSON value on standard output.
+fn print_json(value: &Json) -> Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{value}").context("cannot write to standard output")
+}
+
+/// A line or several on standard output.
+fn print_text(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write to standard output")
+}

@@ -1,0 +1,139 @@
+//! `minfer run`.
+
+use std::io::{self, IsTerminal, Read, Write};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail};
+use minfer::{DateTime, Event, FinishReason, GenerateOptions, Generation, Model, Sampling, Session};
+use serde_json::{Value as Json, json};
+
+use super::{load, print_json, session, session_options};
+use crate::args::{MachineArgs, RunArgs};
+use crate::progress::Progress;
+
+pub fn run(args: RunArgs, machine: &MachineArgs, started: Instant) -> Result<()> {
+    let text = prompt_text(&args)?;
+    let load_started = Instant::now();
+    let model = load(&args.model)?;
+    let prompt = prompt_tokens(&model, &args, &text)?;
+    let n_predict = usize::try_from(args.predict).ok();
+    let needed = prompt.len() + n_predict.unwrap_or(0);
+    let options = session_options(&model, &args.engine, machine, needed);
+    let mut session = session(&model, &args.engine, machine, &options)?;
+    let load_time = load_started.elapsed();
+
+    let seed = u64::try_from(args.seed).unwrap_or_else(|_| fresh_seed());
+    let generate = GenerateOptions { n_predict, sampling: Sampling { temperature: args.temp, seed } };
+    let generation = answer(&mut session, &prompt, &generate, args.engine.json)?;
+    if args.engine.json {
+        let timings = Timings { started, load_time, prompt_tokens: prompt.len() };
+        return print_json(&to_json(&session, &prompt, seed, &generation, &timings));
+    }
+    println!();
+    if generation.finish_reason == FinishReason::Context {
+        eprintln!("minfer: note: the answer ends here: the context of {} positions is full", session.n_ctx());
+    }
+    if args.temp > 0.0 && args.seed < 0 && io::stderr().is_terminal() {
+        eprintln!("minfer: note: --seed {seed} gives this answer again");
+    }
+    Ok(())
+}
+
+/// From the argument, the option, the file or standard input, in that order.
+fn prompt_text(args: &RunArgs) -> Result<String> {
+    if let Some(text) = args.prompt.as_ref().or(args.prompt_option.as_ref()) {
+        return Ok(text.clone());
+    }
+    if let Some(path) = &args.file {
+        return std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
+    }
+    if io::stdin().is_terminal() {
+        bail!("there is no prompt: give one as an argument, with -p or -f, or on standard input");
+    }
+    let mut text = String::new();
+    io::stdin().read_to_string(&mut text).context("cannot read standard input as text")?;
+    Ok(text)
+}
+
+fn prompt_tokens(model: &Model, args: &RunArgs, text: &str) -> Result<Vec<u32>> {
+    if args.no_chat || (!model.has_template() && args.system_prompt.is_none()) {
+        return Ok(model.tokenize(text, true)?);
+    }
+    let message = |role: &str, content: &str| json!({"role": role, "content": content});
+    let mut messages: Vec<Json> = args.system_prompt.iter().map(|s| message("system", s)).collect();
+    messages.push(message("user", text));
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    let now = DateTime::from_unix(seconds as i64, 0);
+    Ok(model.tokenize_chat(&messages.into(), Some(now))?)
+}
+
+/// Some seed that the next run will not have.
+fn fresh_seed() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    (now.as_nanos() as u64 ^ u64::from(std::process::id())) & 0xffff_ffff
+}
+
+fn answer(
+    session: &mut Session,
+    prompt: &[u32],
+    options: &GenerateOptions,
+    quiet: bool,
+) -> Result<Generation> {
+    let mut progress = Progress::new("reading the prompt");
+    let mut failure = None;
+    let mut out = io::stdout().lock();
+    let generation = session.generate(prompt, options, &mut |event| match event {
+        Event::Prompt { done, total } => {
+            progress.set(done as u64, total as u64);
+            ControlFlow::Continue(())
+        }
+        Event::Text(_) if quiet => ControlFlow::Continue(()),
+        Event::Text(text) => {
+            progress.finish();
+            match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    failure = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        }
+    })?;
+    progress.finish();
+    match failure {
+        Some(error) => Err(error).context("cannot write to standard output"),
+        None => Ok(generation),
+    }
+}
+
+struct Timings {
+    started: Instant,
+    load_time: Duration,
+    prompt_tokens: usize,
+}
+
+fn to_json(session: &Session, prompt: &[u32], seed: u64, generation: &Generation, timings: &Timings) -> Json {
+    let ms = |d: Duration| d.as_secs_f64() * 1000.0;
+    let rate = |n: usize, d: Duration| if d.is_zero() { 0.0 } else { n as f64 / d.as_secs_f64() };
+    let memory = &generation.memory;
+    json!({
+        "prompt_tokens": prompt,
+        "tokens": generation.tokens,
+        "text": generation.text,
+        "finish_reason": generation.finish_reason.name(),
+        "seed": seed,
+        "timings": {
+            "load_ms": ms(timings.load_time),
+            "prompt_ms": ms(generation.prompt_time),
+            "prompt_tokens_per_s": rate(timings.prompt_tokens, generation.prompt_time),
+            "first_token_ms": generation.first_token_at.map(|at| ms(at - timings.started)),
+            "decode_tokens_per_s": rate(generation.tokens.len().saturating_sub(1), generation.decode_time),
+        },
+        "memory": {
+            "arena_bytes": memory.arena_bytes,
+            "kv_bytes_committed": memory.kv_bytes_committed,
+            "weights_bytes": session.model().weights_bytes(),
+        },
+    })
+}
