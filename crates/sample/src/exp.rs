@@ -1,3 +1,5 @@
+//! The exponential that every machine computes alike.
+
 /// Below this the exponential is taken as 0: 2^-115 of the largest weight, which no sum sees.
 const LEAST: f32 = -80.0;
 

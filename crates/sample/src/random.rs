@@ -1,3 +1,5 @@
+//! Random numbers as a function of seed and position.
+
 /// A number in 0..1, evenly spread, that depends on both arguments and on nothing else.
 pub(crate) fn uniform(seed: u64, position: u64) -> f64 {
     // 2^64 divided by the golden ratio: multiples of it are far apart.

@@ -1,3 +1,5 @@
+//! Probabilities out of logits, summed in one fixed order.
+
 use crate::SampleError;
 use crate::exp::exp;
 use crate::top::argmax;

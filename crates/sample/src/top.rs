@@ -1,3 +1,5 @@
+//! The best tokens, without sorting all of them.
+
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 

@@ -1,3 +1,5 @@
+//! What can be wrong with a vocabulary or a text.
+
 /// What is wrong with a vocabulary, or with a text that it cannot express.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -1,3 +1,5 @@
+//! Bytes of tokens to whole characters while they arrive.
+
 use std::str;
 
 /// Turns bytes that arrive in pieces into whole characters.

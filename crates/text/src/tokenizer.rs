@@ -1,3 +1,5 @@
+//! The tokenizer: text to ids and back, whatever the algorithm.
+
 use std::ops::Range;
 
 use crate::bpe::{Bpe, Scratch, WordTable};

@@ -1,3 +1,5 @@
+//! What can be wrong with a template or a conversation.
+
 use std::error::Error as _;
 
 use minijinja::ErrorKind;

@@ -1,3 +1,5 @@
+//! The date and time that a template may ask for.
+
 use std::fmt::Write;
 
 /// A date and time of day as a clock on the wall shows it.
