@@ -193,11 +193,14 @@ unsafe fn tile<F: Float, const R: usize, const N: usize>(
             }
             for half in 0..2 {
                 let at = k + 8 * half;
-                let w: [__m256; R] = std::array::from_fn(|r| F::eight(w[r].add(bytes * at)));
+                let mut weights = [_mm256_setzero_ps(); R];
+                for r in 0..R {
+                    weights[r] = F::eight(w[r].add(bytes * at));
+                }
                 for t in 0..N {
                     let x = F32::eight(x[t].add(4 * at));
                     for r in 0..R {
-                        parts[r][t][half] = _mm256_fmadd_ps(w[r], x, parts[r][t][half]);
+                        parts[r][t][half] = _mm256_fmadd_ps(weights[r], x, parts[r][t][half]);
                     }
                 }
             }

@@ -1,4 +1,7 @@
 //! Moving eight rows into lanes.
+//!
+//! Intrinsics are called from functions and loops, never from closures: those are not always inlined,
+//! and a call for each vector costs several times what it does.
 
 use std::arch::x86_64::*;
 

@@ -147,7 +147,8 @@ unsafe fn tile<T: Block32, const N: usize>(
             // Pairs of products are at most 2 x 15 x 127, so the sums of eight fit 16 bits.
             let mut sums = [[_mm256_setzero_si256(); 2]; N];
             for group in 0..8 {
-                let weights = [0, 32].map(|v| _mm256_load_si256(panel.add(64 * group + v).cast()));
+                let group_at = panel.add(64 * group).cast();
+                let weights = [_mm256_load_si256(group_at), _mm256_load_si256(group_at.add(1))];
                 for t in 0..N {
                     let x = x[t].add(32 * block + 4 * group).cast::<i32>().read_unaligned();
                     let x = _mm256_set1_epi32(x);
@@ -165,7 +166,7 @@ unsafe fn tile<T: Block32, const N: usize>(
                 if T::PANEL_OFFSET != 0 {
                     let sum = _mm256_set1_epi32(word(at.sum).cast::<i32>().read_unaligned());
                     let sum = _mm256_madd_epi16(sum, offset);
-                    integers = integers.map(|integer| _mm256_sub_epi32(integer, sum));
+                    integers = [_mm256_sub_epi32(integers[0], sum), _mm256_sub_epi32(integers[1], sum)];
                 }
                 for v in 0..T::PANEL_EIGHTS {
                     let scale = _mm256_mul_ps(_mm256_load_ps(floats.add(8 * v)), dx);
