@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use graph::{NodeId, Op, Source, ValueId};
+use graph::{Graph, NodeId, Op, Source, ValueId};
 use memplan::{Overwrite, Pin, Plan, Problem, Space, SpaceId, Step, Value};
 
 use crate::{CompileError, DeviceId, Devices, Options, Placed};
@@ -51,7 +51,7 @@ impl MemoryPlan {
 
 /// Plans the memory of a placed graph at the capacity of `options`.
 pub fn plan(placed: &Placed, devices: &Devices, options: &Options) -> Result<MemoryPlan, CompileError> {
-    let alive = alive_nodes(placed);
+    let alive = alive_nodes(&placed.graph);
     let mut problem = Problem::default();
     for device in devices {
         let caps = device.caps();
@@ -79,8 +79,7 @@ pub fn plan(placed: &Placed, devices: &Devices, options: &Options) -> Result<Mem
 }
 
 /// Nodes that write a region or a value that an output depends on.
-fn alive_nodes(placed: &Placed) -> Vec<bool> {
-    let graph = &placed.graph;
+pub(crate) fn alive_nodes(graph: &Graph) -> Vec<bool> {
     let mut alive = vec![false; graph.nodes.len()];
     let mut needed = vec![false; graph.values.len()];
     graph.outputs.iter().for_each(|v| needed[v.0 as usize] = true);

@@ -1,6 +1,6 @@
 //! `add -> norm`: the residual addition and the norm of the sum. The sum lives on.
 
-use graph::{Op, op::AddNorm};
+use graph::{Op, Source, op::AddNorm};
 
 use super::Pass;
 
@@ -18,6 +18,12 @@ pub(super) fn apply(pass: &mut Pass) {
         let (a, b) = (*a, *b);
         let shape = |v| pass.editor.graph().value(v).shape;
         if shape(a) != shape(b) || !pass.together(source, id) {
+            continue;
+        }
+        // A sum that nobody else needs would get no memory, and a weight that is computed may not be there
+        // yet where the sum is made.
+        let computed = matches!(pass.editor.graph().value(weight).source, Source::Node { .. });
+        if computed || !pass.lives_on(sum, id) {
             continue;
         }
         pass.editor.replace(

@@ -12,6 +12,7 @@ mod quantize;
 use backend::Fused;
 use graph::{Editor, NodeId, Source, ValueId};
 
+use crate::plan::alive_nodes;
 use crate::{DeviceId, Devices, Placed};
 
 /// Finds a pattern and rewrites it.
@@ -33,8 +34,10 @@ pub fn fuse(placed: Placed, devices: &Devices, fusions: &Fused) -> Placed {
     patterns.into_iter().filter(|(_, on)| on(fusions)).fold(placed, |placed, (apply, on)| {
         let able = devices.iter().map(|d| on(&d.caps().fused)).collect();
         let readers = placed.graph.readers();
+        let alive = alive_nodes(&placed.graph);
         let nodes = placed.graph.node_ids().collect();
-        let mut pass = Pass { editor: Editor::new(placed.graph, placed.devices), readers, able, nodes };
+        let mut pass =
+            Pass { editor: Editor::new(placed.graph, placed.devices), readers, alive, able, nodes };
         apply(&mut pass);
         let (graph, devices) = pass.editor.finish();
         Placed { graph, devices }
@@ -46,6 +49,8 @@ struct Pass {
     editor: Editor<DeviceId>,
     /// Readers of each value before the pass.
     readers: Vec<Vec<NodeId>>,
+    /// Nodes that have an effect.
+    alive: Vec<bool>,
     /// Which devices have the fused operation.
     able: Vec<bool>,
     /// The nodes before the pass.
@@ -72,6 +77,13 @@ impl Pass {
             Source::Node { node, .. } if !self.editor.is_removed(node) => Some(node),
             _ => None,
         }
+    }
+
+    /// True if somebody needs the value beside one of its readers.
+    fn lives_on(&self, value: ValueId, beside: NodeId) -> bool {
+        let readers = &self.readers[value.0 as usize];
+        self.editor.graph().outputs.contains(&value)
+            || readers.iter().any(|r| *r != beside && self.alive[r.0 as usize])
     }
 
     /// True if both nodes are on one device that has the fused operation.
