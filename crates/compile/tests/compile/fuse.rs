@@ -1,0 +1,167 @@
+//! Fusions: each for itself, only where it may be.
+
+use backend::{Caps, Device, Fused, Null};
+use compile::{DeviceId, Options, Placed, place};
+use graph::op::{Quantize, RmsNorm};
+use graph::{DType, Graph, NodeId, Op, Shape};
+
+use crate::common::*;
+
+/// Whether the graph has the fused operation of each switch.
+fn found(graph: &Graph) -> Fused {
+    let any = |is: fn(&Op, usize) -> bool| graph.nodes.iter().any(|n| is(&n.op, n.inputs.len()));
+    Fused {
+        quantize: !graph.nodes.iter().any(|n| matches!(n.op, Op::Quantize(_)) && n.name.contains("norm")),
+        mat_mul_many: any(|op, inputs| matches!(op, Op::MatMul(_)) && inputs > 2),
+        mat_mul_swiglu: any(|op, _| matches!(op, Op::MatMulSwiGlu(_))),
+        bias_rope_store: any(|op, _| matches!(op, Op::KvStore(store) if store.rope.is_some())),
+        add_norm: any(|op, _| matches!(op, Op::AddNorm(_))),
+    }
+}
+
+#[test]
+fn fusion_switches_are_independent() {
+    for (arch, quant) in [("llama", "Q8_0"), ("qwen2", "Q8_0"), ("qwen2", "F32")] {
+        let model = model(arch, "micro", quant, 2);
+        let nulls = nulls(2);
+        let devices = as_devices(&nulls);
+        for fusions in fusion_switches() {
+            for split in [false, true] {
+                let graph = body(&model);
+                let mut preferred = last_layer_on_second(&graph);
+                if !split {
+                    preferred.fill(DeviceId(0));
+                }
+                let placed =
+                    place(graph, &devices, &|id: NodeId| preferred[id.0 as usize], &fusions).unwrap();
+                graph::validate(&placed.graph).unwrap();
+                // Nothing is quantized for float weights.
+                let expected = Fused { quantize: fusions.quantize || quant == "F32", ..fusions };
+                assert_eq!(found(&placed.graph), expected, "{arch} {quant}, split: {split}");
+                let options = Options { fusions, ..Options::new(CAPACITY) };
+                let memory = compile::plan(&placed, &devices, &options).unwrap();
+                memory.check().unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_device_without_a_fused_operation_does_not_get_it() {
+    let model = model("qwen2", "micro", "Q8_0", 2);
+    for able in fusion_switches() {
+        let caps = Caps { fused: able, ..Null::new("able").caps().clone() };
+        let device = Null::with_caps(caps);
+        let placed = place(body(&model), &[&device], &|_| DeviceId(0), &Fused::ALL).unwrap();
+        assert_eq!(found(&placed.graph), able);
+    }
+}
+
+#[test]
+fn fusions_never_cross_devices() {
+    // One device after the other: no two neighbours are together.
+    let nulls = nulls(3);
+    for arch in ["llama", "qwen2"] {
+        let graph = body(&model(arch, "micro", "F32", 2));
+        // Regions bind stores and attention; every other node is alone among its neighbours.
+        let prefer = |id: NodeId| DeviceId(id.0 as usize % 3);
+        let devices = compile::assign(&graph, &as_devices(&nulls), &prefer).unwrap();
+        let before = Placed { graph: graph.clone(), devices };
+        let after = place(graph, &as_devices(&nulls), &prefer, &Fused::ALL).unwrap();
+        let device_of = |name: &str| {
+            let index = before.graph.nodes.iter().position(|n| n.name == name).unwrap();
+            before.devices[index]
+        };
+        for (node, device) in after.graph.nodes.iter().zip(&after.devices) {
+            assert_eq!(device_of(&node.name), *device, "{} moved", node.name);
+            // A value that a node of the old graph wrote is still written on that node's device.
+            for output in &node.outputs {
+                assert_eq!(device_of(&after.graph.value(*output).name), *device);
+            }
+        }
+    }
+}
+
+/// The graph after all fusions on one device.
+fn fused(graph: Graph) -> Graph {
+    let nulls = nulls(1);
+    place(graph, &as_devices(&nulls), &|_| DeviceId(0), &Fused::ALL).unwrap().graph
+}
+
+fn labels(graph: &Graph) -> Vec<&'static str> {
+    graph.node_ids().map(|id| graph.facts(id).label).collect()
+}
+
+#[test]
+fn add_norm_needs_a_sum_that_lives_on() {
+    let build = |lives_on: bool| {
+        let mut small = Small::default();
+        let [a, b] = ["a", "b"].map(|name| small.input(name));
+        let sum = small.add("sum", a, b);
+        let normed = small.norm("normed", sum);
+        let end = if lives_on { small.add("end", normed, sum) } else { small.product("end", normed) };
+        labels(&fused(small.ending_in(end)))
+    };
+    assert_eq!(build(true), ["add_norm", "add"]);
+    assert_eq!(build(false), ["add", "rms_norm", "mat_mul"], "a kernel has nowhere to put the sum");
+}
+
+#[test]
+fn add_norm_needs_a_weight_that_is_there() {
+    let mut small = Small::default();
+    let [a, b] = ["a", "b"].map(|name| small.input(name));
+    let row = small.0.input("row", Shape::row(N), DType::F32);
+    let sum = small.add("sum", a, b);
+    let scale = small.0.weight("scale", Shape::row(N), DType::F32);
+    let norm = RmsNorm { eps: 1e-5, to: DType::F32 };
+    let made = small.0.one("made", norm.clone(), &[row, scale]).unwrap();
+    let normed = small.0.one("normed", norm, &[sum, made]).unwrap();
+    let end = small.add("end", normed, sum);
+    assert_eq!(labels(&fused(small.ending_in(end))), ["add", "rms_norm", "rms_norm", "add"]);
+}
+
+#[test]
+fn a_value_that_others_read_is_not_fused_away() {
+    let mut small = Small::default();
+    let x = small.input("x");
+    let normed = small.norm("normed", x);
+    let quantized = small.0.one("quantized", Quantize, &[normed]).unwrap();
+    let weight = small.0.weight("blocks", Shape::matrix(N, N), DType::Q8_0);
+    let a = small.0.one("a", graph::op::MatMul, &[quantized, weight]).unwrap();
+    let end = small.add("end", a, normed);
+    assert_eq!(labels(&fused(small.ending_in(end))), ["rms_norm", "quantize", "mat_mul", "add"]);
+
+    let mut small = Small::default();
+    let x = small.input("x");
+    let [gate, up] = ["gate", "up"].map(|name| small.product(name, x));
+    let wide = small.0.one("wide", graph::op::SwiGlu { to: DType::F32 }, &[gate, up]).unwrap();
+    small.0.output(gate);
+    assert_eq!(labels(&fused(small.ending_in(wide))), ["mat_mul", "swiglu"], "the gate is an output");
+}
+
+#[test]
+fn activations_are_quantized_once_for_all_readers() {
+    let placed = {
+        let nulls = nulls(1);
+        let graph = body(&model("llama", "micro", "Q8_0", 2));
+        place(graph, &as_devices(&nulls), &|_| DeviceId(0), &Fused::NONE).unwrap()
+    };
+    let quantized: Vec<_> = placed
+        .graph
+        .nodes
+        .iter()
+        .filter(|n| matches!(n.op, Op::Quantize(_)))
+        .map(|n| placed.graph.value(n.inputs[0]).name.as_str())
+        .collect();
+    let expected = [
+        "blk.0.attn_norm",
+        "blk.0.attention",
+        "blk.0.ffn_norm",
+        "blk.0.swiglu",
+        "blk.1.attn_norm",
+        "blk.1.attended_outputs",
+        "blk.1.ffn_norm",
+        "blk.1.swiglu",
+    ];
+    assert_eq!(quantized, expected);
+}
