@@ -35,6 +35,9 @@ impl Operation for KvStore {
         for i in 1..4 {
             expect_type(inputs, i, DType::I32)?;
         }
+        for i in 4..inputs.len() {
+            expect_type(inputs, i, DType::F32)?;
+        }
         let x = inputs[0].0;
         let n = columns(inputs, 0)?;
         if n != self.heads * self.head_dim {
@@ -46,6 +49,9 @@ impl Operation for KvStore {
         expect_shape(inputs, 1, Shape::row(x.0[1]))?;
         expect_shape(inputs, 2, Shape::row(x.0[1]))?;
         if let Some(rope) = &self.rope {
+            if (rope.heads, rope.head_dim, rope.bias) != (self.heads, self.head_dim, false) {
+                return Err("the rotation inside is of other rows, or has a bias of its own".into());
+            }
             expect_shape(inputs, 4, Shape::matrix(rope.rot, x.0[1]))?;
         }
         if self.bias {
