@@ -1,0 +1,5 @@
+//! The devices that exist for tests keep their word.
+
+mod deferred;
+mod null;
+mod spy;
