@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, Parser, Subcommand};
 use minfer::{DType, Isa};
+
+use crate::models;
+use crate::values::{self, GraphFile};
 
 /// Run large language models on this machine: every byte planned before the first is allocated, the same
 /// answer every time.
@@ -31,8 +34,8 @@ pub struct MachineArgs {
     /// Threads [default: the physical cores that this process may use; 0 and -1 mean the same]
     #[arg(short, long, global = true, allow_negative_numbers = true, value_name = "N")]
     pub threads: Option<i64>,
-    /// Kernels to use: scalar, avx2 [default: the best that this machine has; no choice changes an answer]
-    #[arg(long, global = true, value_name = "TIER")]
+    /// Which kernels to use
+    #[arg(long, global = true, value_name = "TIER", help = values::isa_help())]
     pub isa: Option<Isa>,
 }
 
@@ -57,7 +60,8 @@ pub enum Command {
 /// How the engine runs.
 #[derive(Args, Clone)]
 pub struct EngineArgs {
-    /// Positions of the context; 0: what the model was trained for [default: 4096, or what a run needs]
+    /// Positions of the context; 0: what the model was trained for [default: 4096, or what a run needs;
+    /// perplexity: 512]
     #[arg(short, long, value_name = "N")]
     pub ctx_size: Option<usize>,
     /// Tokens that are computed together
@@ -65,25 +69,26 @@ pub struct EngineArgs {
         long,
         visible_alias = "ubatch",
         default_value_t = 512,
+        value_parser = values::at_least_one,
         value_name = "N",
         help = "Tokens that are computed together (also -ub)"
     )]
     pub ubatch_size: usize,
     /// Type of cached keys: f16, f32, q8_0 (also -ctk)
-    #[arg(long, value_parser = kv_type, value_name = "TYPE")]
+    #[arg(long, value_parser = values::kv_type, value_name = "TYPE")]
     pub cache_type_k: Option<DType>,
     /// Type of cached values: f16, f32, q8_0 (also -ctv)
-    #[arg(long, value_parser = kv_type, value_name = "TYPE")]
+    #[arg(long, value_parser = values::kv_type, value_name = "TYPE")]
     pub cache_type_v: Option<DType>,
     /// Both cache types at once
-    #[arg(long, value_parser = kv_type, value_name = "TYPE")]
+    #[arg(long, value_parser = values::kv_type, value_name = "TYPE")]
     pub kv_type: Option<DType>,
     /// Compute with weights dequantized to f32 and an f32 cache: slow, the yardstick of quantized runs
     #[arg(long)]
     pub reference: bool,
     /// Write the compute graph to FILE.dot or FILE.json (or FILE.txt)
-    #[arg(long, value_name = "FILE")]
-    pub dump_graph: Option<PathBuf>,
+    #[arg(long, value_parser = values::graph_file, value_name = "FILE")]
+    pub dump_graph: Option<GraphFile>,
     /// Print one JSON value and nothing else
     #[arg(long)]
     pub json: bool,
@@ -101,31 +106,61 @@ pub struct RunArgs {
     #[arg(conflicts_with_all = ["prompt_option", "file"])]
     pub prompt: Option<String>,
     /// What to answer
-    #[arg(short = 'p', long = "prompt", id = "prompt_option", conflicts_with = "file", value_name = "TEXT")]
+    #[arg(
+        short = 'p',
+        long = "prompt",
+        id = "prompt_option",
+        conflicts_with = "file",
+        allow_hyphen_values = true,
+        value_name = "TEXT"
+    )]
     pub prompt_option: Option<String>,
-    /// Read the prompt from a file
+    /// Read the prompt from a file (a newline at its end is left out, as it is of standard input)
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// System message of the chat (also -sys)
-    #[arg(long, value_name = "TEXT", conflicts_with = "no_chat")]
+    #[arg(long, value_name = "TEXT", conflicts_with = "no_chat", allow_hyphen_values = true)]
     pub system_prompt: Option<String>,
     /// Give the prompt to the model as it is, without the chat template (also -no-cnv)
     #[arg(long, visible_alias = "no-conversation")]
     pub no_chat: bool,
-    /// At most N tokens; -1: until the model or the context ends
-    #[arg(short = 'n', long = "predict", visible_alias = "n-predict", allow_negative_numbers = true, default_value_t = -1, value_name = "N")]
+    /// At most N tokens; -1 or -2: until the model ends or the context is full
+    #[arg(
+        short = 'n',
+        long = "predict",
+        visible_alias = "n-predict",
+        allow_negative_numbers = true,
+        default_value_t = -1,
+        value_parser = clap::value_parser!(i64).range(-2..),
+        value_name = "N"
+    )]
     pub predict: i64,
     /// Temperature; 0 takes the best token every time
-    #[arg(long, visible_alias = "temperature", default_value_t = 0.8, value_name = "T")]
+    #[arg(
+        long,
+        visible_alias = "temperature",
+        allow_negative_numbers = true,
+        default_value_t = 0.8,
+        value_parser = values::temperature,
+        value_name = "T"
+    )]
     pub temp: f32,
     /// Seed of the choices; -1: a new one, which is shown
-    #[arg(short, long, allow_negative_numbers = true, default_value_t = -1, value_name = "N")]
-    pub seed: i64,
+    #[arg(
+        short,
+        long,
+        allow_negative_numbers = true,
+        default_value = "-1",
+        value_parser = values::seed,
+        value_name = "N"
+    )]
+    pub seed: i128,
     #[command(flatten)]
     pub engine: EngineArgs,
 }
 
 #[derive(Args)]
+#[command(group(ArgGroup::new("text").args(["prompt", "tokens"]).required(true)))]
 #[command(after_help = "Examples:\n  \
     minfer logits model.gguf --prompt \"The capital of France is\" --top 5\n  \
     minfer logits model.gguf --tokens 504,3575,282 --json")]
@@ -133,10 +168,16 @@ pub struct LogitsArgs {
     /// Path of a GGUF file, or a known name
     pub model: String,
     /// Text to score, with the special tokens that the model wants
-    #[arg(short, long, required_unless_present = "tokens", conflicts_with = "tokens", value_name = "TEXT")]
+    #[arg(short, long, allow_hyphen_values = true, value_name = "TEXT")]
     pub prompt: Option<String>,
     /// Token ids to score, as they are
-    #[arg(long, value_delimiter = ',', allow_negative_numbers = true, value_name = "IDS")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        value_parser = values::token_number,
+        value_name = "IDS"
+    )]
     pub tokens: Option<Vec<i64>>,
     /// How many of the best ids to show
     #[arg(long, default_value_t = 10, value_name = "N")]
@@ -207,17 +248,15 @@ pub struct BenchArgs {
 }
 
 #[derive(Args)]
-#[command(after_help = "Example:\n  minfer pull smollm2-135m")]
+#[command(after_help = format!(
+    "Known names: {}\n\nModels are kept in the folder that MINFER_CACHE names, or in minfer/models of the user's \
+    cache folder.\n\nExample:\n  minfer pull smollm2-135m",
+    models::names()
+))]
 pub struct PullArgs {
     /// A known name
     pub name: String,
     /// Print one JSON value and nothing else
     #[arg(long)]
     pub json: bool,
-}
-
-fn kv_type(name: &str) -> Result<DType, String> {
-    let known = [DType::F16, DType::F32, DType::Q8_0];
-    let found = known.into_iter().find(|t| t.name().eq_ignore_ascii_case(name));
-    found.ok_or_else(|| "expected f16, f32 or q8_0".to_owned())
 }

@@ -4,8 +4,10 @@ mod args;
 mod commands;
 mod models;
 mod progress;
+mod values;
 mod words;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -17,9 +19,21 @@ fn main() -> ExitCode {
     let cli = args::Cli::parse_from(words::to_long_options(std::env::args_os()));
     match commands::dispatch(cli, started) {
         Ok(()) => ExitCode::SUCCESS,
+        // Who reads standard output has seen enough: `minfer inspect FILE | head`.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("minfer: error: {error:#}");
+            tell(&format!("error: {error:#}"));
             ExitCode::FAILURE
         }
     }
+}
+
+/// A line on standard error; it may be closed.
+fn tell(text: &str) {
+    let _ = writeln!(io::stderr(), "minfer: {text}");
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    causes.any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
 }

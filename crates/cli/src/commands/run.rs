@@ -8,9 +8,10 @@ use anyhow::{Context, Result, bail};
 use minfer::{DateTime, Event, FinishReason, GenerateOptions, Generation, Model, Sampling, Session};
 use serde_json::{Value as Json, json};
 
-use super::{load, print_json, session, session_options};
+use super::{load, print_json, print_text, session, session_options};
 use crate::args::{MachineArgs, RunArgs};
 use crate::progress::Progress;
+use crate::tell;
 
 pub fn run(args: RunArgs, machine: &MachineArgs, started: Instant) -> Result<()> {
     let text = prompt_text(&args)?;
@@ -30,12 +31,12 @@ pub fn run(args: RunArgs, machine: &MachineArgs, started: Instant) -> Result<()>
         let timings = Timings { started, load_time, prompt_tokens: prompt.len() };
         return print_json(&to_json(&session, &prompt, seed, &generation, &timings));
     }
-    println!();
+    print_text("\n")?;
     if generation.finish_reason == FinishReason::Context {
-        eprintln!("minfer: note: the answer ends here: the context of {} positions is full", session.n_ctx());
+        tell(&format!("note: the answer ends here: the context of {} positions is full", session.n_ctx()));
     }
     if args.temp > 0.0 && args.seed < 0 && io::stderr().is_terminal() {
-        eprintln!("minfer: note: --seed {seed} gives this answer again");
+        tell(&format!("note: --seed {seed} gives this answer again"));
     }
     Ok(())
 }
@@ -46,18 +47,34 @@ fn prompt_text(args: &RunArgs) -> Result<String> {
         return Ok(text.clone());
     }
     if let Some(path) = &args.file {
-        return std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        return Ok(without_last_newline(text));
     }
     if io::stdin().is_terminal() {
         bail!("there is no prompt: give one as an argument, with -p or -f, or on standard input");
     }
     let mut text = String::new();
     io::stdin().read_to_string(&mut text).context("cannot read standard input as text")?;
-    Ok(text)
+    Ok(without_last_newline(text))
 }
 
+/// Editors and `echo` end a text with a newline that nobody means.
+fn without_last_newline(mut text: String) -> String {
+    if text.ends_with('\n') {
+        text.pop();
+        if text.ends_with('\r') {
+            text.pop();
+        }
+    }
+    text
+}
+
+/// A chat, unless there is no template or nothing is said: an empty prompt begins at the model's BOS, if it has
+/// one.
 fn prompt_tokens(model: &Model, args: &RunArgs, text: &str) -> Result<Vec<u32>> {
-    if args.no_chat || (!model.has_template() && args.system_prompt.is_none()) {
+    let says_nothing = text.is_empty() || !model.has_template();
+    if args.no_chat || (says_nothing && args.system_prompt.is_none()) {
         return Ok(model.tokenize(text, true)?);
     }
     let message = |role: &str, content: &str| json!({"role": role, "content": content});
@@ -81,6 +98,8 @@ fn answer(
     quiet: bool,
 ) -> Result<Generation> {
     let mut progress = Progress::new("reading the prompt");
+    let most = options.n_predict.unwrap_or(usize::MAX).min(session.n_ctx().saturating_sub(prompt.len()));
+    let mut pieces = 0;
     let mut failure = None;
     let mut out = io::stdout().lock();
     let generation = session.generate(prompt, options, &mut |event| match event {
@@ -88,7 +107,15 @@ fn answer(
             progress.set(done as u64, total as u64);
             ControlFlow::Continue(())
         }
-        Event::Text(_) if quiet => ControlFlow::Continue(()),
+        Event::Text(_) if quiet => {
+            if pieces == 0 {
+                progress.finish();
+                progress = Progress::new("answering");
+            }
+            pieces += 1;
+            progress.set(pieces, most as u64);
+            ControlFlow::Continue(())
+        }
         Event::Text(text) => {
             progress.finish();
             match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -1,0 +1,55 @@
+//! Values of flags: read from text, refused with what was expected.
+
+use std::path::PathBuf;
+
+use minfer::{DType, GraphFormat, Isa};
+
+/// Where a graph is to be written, and how.
+#[derive(Clone)]
+pub struct GraphFile {
+    pub path: PathBuf,
+    pub format: GraphFormat,
+}
+
+pub fn graph_file(name: &str) -> Result<GraphFile, String> {
+    let path = PathBuf::from(name);
+    let format = match path.extension().and_then(|e| e.to_str()) {
+        Some("dot") => GraphFormat::Dot,
+        Some("json") => GraphFormat::Json,
+        Some("txt") => GraphFormat::Text,
+        _ => return Err("expected a name that ends in .dot, .json or .txt".to_owned()),
+    };
+    Ok(GraphFile { path, format })
+}
+
+pub fn kv_type(name: &str) -> Result<DType, String> {
+    let known = [DType::F16, DType::F32, DType::Q8_0];
+    let found = known.into_iter().find(|t| t.name().eq_ignore_ascii_case(name));
+    found.ok_or_else(|| "expected f16, f32 or q8_0".to_owned())
+}
+
+pub fn isa_help() -> String {
+    let names: Vec<_> = Isa::ALL.iter().map(|isa| isa.name()).collect();
+    let names = names.join(", ");
+    format!("Kernels to use: {names} [default: the best that this machine has; no choice changes an answer]")
+}
+
+pub fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "expected a whole number, 1 or more".to_owned())
+}
+
+pub fn temperature(text: &str) -> Result<f32, String> {
+    let number = text.parse().ok().filter(|t: &f32| t.is_finite() && *t >= 0.0);
+    number.ok_or_else(|| "expected a finite number, 0 or more".to_owned())
+}
+
+/// -1, or any number of 64 bits.
+pub fn seed(text: &str) -> Result<i128, String> {
+    let number = text.parse().ok().filter(|n| (-1..=i128::from(u64::MAX)).contains(n));
+    number.ok_or_else(|| format!("expected -1 or a whole number up to {}", u64::MAX))
+}
+
+/// One of a list of ids, as people write lists; whether the model has it is asked later.
+pub fn token_number(text: &str) -> Result<i64, String> {
+    text.trim().parse().map_err(|_| "expected token ids with commas between them".to_owned())
+}

@@ -1,0 +1,9 @@
+//! The `minfer` command as people and programs use it: JSON, exit codes, messages, flags.
+
+mod answers;
+mod errors;
+mod files;
+mod flags;
+mod json;
+mod pull;
+mod support;
