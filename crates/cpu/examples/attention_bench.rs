@@ -104,6 +104,7 @@ impl Bench {
             k: cache(&self.k),
             v: cache(&self.v),
             window: None,
+            soft_cap: None,
         };
         let blocks = positions.len().div_ceil(BLOCK);
         let mut best = vec![f64::INFINITY; blocks * HEADS_KV];

@@ -69,6 +69,8 @@ pub struct Attention<'a> {
     /// With a window of `w`, a token at `p` sees the positions from `p - w + 1` to `p`; without, all
     /// positions up to its own.
     pub window: Option<usize>,
+    /// Scores become `cap tanh(score / cap)` before the softmax.
+    pub soft_cap: Option<f32>,
 }
 
 // SAFETY: the pointers are used only by `attention`, whose caller promises that concurrent calls

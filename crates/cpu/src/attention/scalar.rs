@@ -6,7 +6,7 @@ use super::scratch::{self, Scratch};
 use super::{Attention, RANGE};
 use crate::isa::Isa;
 use crate::kv::load_row;
-use crate::math::{LANES, exp, fma, tree};
+use crate::math::{LANES, exp, fma, soft_cap, tree};
 
 /// Bytes of scratch: a row of the cache, and the weighted values of a range and of all ranges.
 pub fn scratch_bytes(head_dim: usize) -> usize {
@@ -61,6 +61,7 @@ unsafe fn one(
                 load_row(Isa::Scalar, task.k.dtype, key, dim, row.as_mut_ptr());
             }
             let score = dot(q, row) * task.scale;
+            let score = task.soft_cap.map_or(score, |cap| soft_cap(score, cap));
             scores[position - first] = score;
             max = if score > max { score } else { max };
         }

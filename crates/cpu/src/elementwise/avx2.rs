@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::each;
 use crate::math;
-use crate::math::avx2::silu;
+use crate::math::avx2::{gelu, silu, soft_cap};
 
 /// # Safety
 /// As [`super::add`], on a CPU with AVX2 and FMA.
@@ -34,5 +34,36 @@ pub unsafe fn swiglu(gate: *const f32, up: *const f32, out: *mut f32, n: usize) 
             _mm256_storeu_ps(out.add(i), product);
         }
         each(gate, up, out, whole..n, |gate, up| math::silu(gate) * up);
+    }
+}
+
+/// # Safety
+/// As [`super::geglu`], on a CPU with AVX2 and FMA.
+#[target_feature(enable = "avx2,fma,f16c")]
+pub unsafe fn geglu(gate: *const f32, up: *const f32, out: *mut f32, n: usize) {
+    let whole = n / 8 * 8;
+    // SAFETY: the elements are below n.
+    unsafe {
+        for i in (0..whole).step_by(8) {
+            let gate = gelu(_mm256_loadu_ps(gate.add(i)));
+            let product = _mm256_mul_ps(gate, _mm256_loadu_ps(up.add(i)));
+            _mm256_storeu_ps(out.add(i), product);
+        }
+        each(gate, up, out, whole..n, |gate, up| math::gelu(gate) * up);
+    }
+}
+
+/// # Safety
+/// As [`super::cap`], on a CPU with AVX2 and FMA.
+#[target_feature(enable = "avx2,fma,f16c")]
+pub unsafe fn cap(x: *const f32, cap: f32, out: *mut f32, n: usize) {
+    let whole = n / 8 * 8;
+    // SAFETY: the elements are below n.
+    unsafe {
+        for i in (0..whole).step_by(8) {
+            let capped = soft_cap(_mm256_loadu_ps(x.add(i)), _mm256_set1_ps(cap));
+            _mm256_storeu_ps(out.add(i), capped);
+        }
+        each(x, x, out, whole..n, |x, _| math::soft_cap(x, cap));
     }
 }

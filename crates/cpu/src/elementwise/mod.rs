@@ -1,10 +1,10 @@
-//! Sums and SwiGLU, element by element.
+//! Sums, gated products, scales and caps, element by element.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 
 use crate::isa::Isa;
-use crate::math::silu;
+use crate::math::{gelu, silu, soft_cap};
 
 /// `out = a + b`.
 ///
@@ -33,6 +33,54 @@ pub unsafe fn swiglu(isa: Isa, gate: *const f32, up: *const f32, out: *mut f32, 
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => avx2::swiglu(gate, up, out, n),
             _ => each(gate, up, out, 0..n, |gate, up| silu(gate) * up),
+        }
+    }
+}
+
+/// `out = gelu(gate) * up`, GELU in its tanh form.
+///
+/// # Safety
+/// As [`add`].
+pub unsafe fn geglu(isa: Isa, gate: *const f32, up: *const f32, out: *mut f32, n: usize) {
+    // SAFETY: the caller's promise; that covers AVX2.
+    unsafe {
+        match isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => avx2::geglu(gate, up, out, n),
+            _ => each(gate, up, out, 0..n, |gate, up| gelu(gate) * up),
+        }
+    }
+}
+
+/// `out = x * factor`. One multiplication vectorizes by itself, so there is one code for every tier.
+///
+/// # Safety
+/// As [`add`], without `b`.
+pub unsafe fn scale(x: *const f32, factor: f32, out: *mut f32, n: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { each(x, x, out, 0..n, |x, _| x * factor) }
+}
+
+/// `out = x + y * factor`, by fma.
+///
+/// # Safety
+/// As [`add`].
+pub unsafe fn add_scaled(x: *const f32, y: *const f32, factor: f32, out: *mut f32, n: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { each(x, y, out, 0..n, |x, y| crate::math::fma(y, factor, x)) }
+}
+
+/// `out = cap tanh(x / cap)`.
+///
+/// # Safety
+/// As [`add`], without `b`.
+pub unsafe fn cap(isa: Isa, x: *const f32, cap: f32, out: *mut f32, n: usize) {
+    // SAFETY: the caller's promise; that covers AVX2.
+    unsafe {
+        match isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => avx2::cap(x, cap, out, n),
+            _ => each(x, x, out, 0..n, |x, _| soft_cap(x, cap)),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{EXP_MAX, EXP_MIN, EXP_POLYNOMIAL, LN_2_HIGH, LN_2_LOW, LOG2_E, ROUND};
+use super::{EXP_MAX, EXP_MIN, EXP_POLYNOMIAL, GELU_CUBIC, GELU_SCALE, LN_2_HIGH, LN_2_LOW, LOG2_E, ROUND};
 
 /// Eight times [`super::exp`].
 #[inline]
@@ -42,6 +42,26 @@ fn power_of_two(n: __m256i) -> __m256 {
 pub fn silu(x: __m256) -> __m256 {
     let e = exp(_mm256_xor_ps(x, _mm256_set1_ps(-0.0)));
     _mm256_div_ps(x, _mm256_add_ps(_mm256_set1_ps(1.0), e))
+}
+
+/// Eight times [`super::gelu`].
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub fn gelu(x: __m256) -> __m256 {
+    let square = _mm256_mul_ps(_mm256_mul_ps(x, x), _mm256_set1_ps(GELU_CUBIC));
+    let inner = _mm256_fmadd_ps(square, x, x);
+    let e = exp(_mm256_mul_ps(inner, _mm256_set1_ps(GELU_SCALE)));
+    _mm256_div_ps(x, _mm256_add_ps(_mm256_set1_ps(1.0), e))
+}
+
+/// Eight times [`super::soft_cap`].
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub fn soft_cap(x: __m256, cap: __m256) -> __m256 {
+    let y = _mm256_div_ps(x, cap);
+    let one = _mm256_set1_ps(1.0);
+    let e = _mm256_add_ps(exp(_mm256_add_ps(y, y)), one);
+    _mm256_mul_ps(cap, _mm256_sub_ps(one, _mm256_div_ps(_mm256_set1_ps(2.0), e)))
 }
 
 /// [`super::tree`] of the partial sums 0 to 7 and 8 to 15.

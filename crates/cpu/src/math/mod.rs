@@ -77,3 +77,22 @@ fn power_of_two(n: i32) -> f32 {
 pub fn silu(x: f32) -> f32 {
     x / (1.0 + exp(-x))
 }
+
+/// -2 sqrt(2 / pi)
+const GELU_SCALE: f32 = -1.595_769_1;
+const GELU_CUBIC: f32 = 0.044715;
+
+/// GELU in its tanh form, `x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))`, which is
+/// `x / (1 + exp(-2 sqrt(2 / pi) (x + 0.044715 x^3)))`.
+#[inline]
+pub fn gelu(x: f32) -> f32 {
+    let inner = fma(x * x * GELU_CUBIC, x, x);
+    x / (1.0 + exp(inner * GELU_SCALE))
+}
+
+/// `cap tanh(x / cap)`, with `tanh(y) = 1 - 2 / (exp(2 y) + 1)`.
+#[inline]
+pub fn soft_cap(x: f32, cap: f32) -> f32 {
+    let y = x / cap;
+    cap * (1.0 - 2.0 / (exp(y + y) + 1.0))
+}

@@ -48,6 +48,7 @@ pub(super) fn run(run: &Run, op: &Attention) -> Result<(), BackendError> {
         k: cache(k),
         v: cache(v),
         window: None,
+        soft_cap: None,
     };
     let blocks = q.count.div_ceil(TOKENS_A_CHUNK);
     run.pool.run(blocks * op.heads_kv, &|chunk, worker| {

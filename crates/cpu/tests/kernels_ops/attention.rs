@@ -109,6 +109,11 @@ impl World {
         rows
     }
 
+    /// Some shapes have capped scores.
+    fn soft_cap(&self) -> Option<f32> {
+        self.dim.is_multiple_of(3).then_some(4.0)
+    }
+
     fn width(&self) -> usize {
         self.group * self.heads_kv * self.dim
     }
@@ -136,6 +141,7 @@ impl World {
             k: self.cache(&self.k),
             v: self.cache(&self.v),
             window: self.window,
+            soft_cap: self.soft_cap(),
         };
         let mut start = 0;
         for call in calls {
@@ -157,7 +163,13 @@ impl World {
                 let end = *position as usize + 1;
                 let start = self.window.map_or(0, |w| end.saturating_sub(w));
                 let rows = |data| self.rows(data, *sequence as usize, head / self.group, start..end);
-                out.extend(reference::attention::attention(q, &rows(&self.k), &rows(&self.v), 0.3));
+                out.extend(reference::attention::attention(
+                    q,
+                    &rows(&self.k),
+                    &rows(&self.v),
+                    0.3,
+                    self.soft_cap(),
+                ));
             }
         }
         out

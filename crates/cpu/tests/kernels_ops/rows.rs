@@ -1,4 +1,4 @@
-use cpu::elementwise::{add, swiglu};
+use cpu::elementwise::{add, cap, geglu, swiglu};
 use cpu::isa::Isa;
 use cpu::kv::{kv_row_bytes, load_row, store_row};
 use cpu::norm::{rms_norm_row, rms_norm_row_raw};
@@ -55,6 +55,30 @@ fn sums_and_swiglu_are_near_the_reference_and_the_same_in_every_tier() {
         for isa in vector_tiers() {
             assert_same(&sum, &run(isa).0, "add");
             assert_same(&product, &run(isa).1, "swiglu");
+        }
+    }
+}
+
+#[test]
+fn geglu_and_caps_are_near_the_reference_and_the_same_in_every_tier() {
+    let mut random = Random::new(14);
+    for n in LENGTHS {
+        let (a, b) = (random.floats(n, 20.0), random.floats(n, 3.0));
+        let run = |isa: Isa| {
+            let (mut product, mut capped) = (b.clone(), a.clone());
+            // SAFETY: all have n elements; a result is one of its operands.
+            unsafe {
+                geglu(isa, a.as_ptr(), product.as_ptr(), product.as_mut_ptr(), n);
+                cap(isa, capped.as_ptr(), 6.0, capped.as_mut_ptr(), n);
+            }
+            (product, capped)
+        };
+        let (product, capped) = run(Isa::Scalar);
+        assert_near(&product, &reference::elementwise::geglu(&a, &b), 2e-6, "geglu");
+        assert_near(&capped, &reference::elementwise::soft_cap(&a, 6.0), 2e-6, "cap");
+        for isa in vector_tiers() {
+            assert_same(&product, &run(isa).0, "geglu");
+            assert_same(&capped, &run(isa).1, "cap");
         }
     }
 }

@@ -159,7 +159,8 @@ impl Run<'_> {
                 let tile = row..self.rows().min(row + TILE);
                 for row in tile.clone() {
                     let scores = &mut buffers.scores[row * RANGE..][..RANGE];
-                    maxima[row - tile.start] = softmax::softmax(scores, self.seen(row, first));
+                    maxima[row - tile.start] =
+                        softmax::softmax(scores, self.seen(row, first), self.task.soft_cap);
                 }
                 values::accumulate(self, tile.clone(), first, &rows, buffers.scores, buffers.values);
                 for row in tile.clone() {

@@ -4,12 +4,12 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 use super::super::RANGE;
-use crate::math::avx2::{exp, first_lanes, tree};
+use crate::math::avx2::{exp, first_lanes, soft_cap, tree};
 
-/// Replaces the scores of the positions `seen` by their exponentials relative to the largest of
+/// Caps the scores of the positions `seen`, if there is a cap, and replaces them by their exponentials relative to the largest of
 /// them, and returns that and the sum. Other positions of touched vectors become 0.
 #[target_feature(enable = "avx2,fma,f16c")]
-pub fn softmax(scores: &mut [f32], seen: Range<usize>) -> (f32, f32) {
+pub fn softmax(scores: &mut [f32], seen: Range<usize>, cap: Option<f32>) -> (f32, f32) {
     assert_eq!(scores.len(), RANGE);
     assert!(seen.end <= RANGE);
     let low = _mm256_set1_ps(f32::NEG_INFINITY);
@@ -17,6 +17,11 @@ pub fn softmax(scores: &mut [f32], seen: Range<usize>) -> (f32, f32) {
     for block in blocks(&seen) {
         // SAFETY: the block ends at RANGE or before.
         let mut x = unsafe { _mm256_loadu_ps(scores.as_ptr().add(block * 8)) };
+        if let Some(cap) = cap {
+            x = soft_cap(x, _mm256_set1_ps(cap));
+            // SAFETY: as above.
+            unsafe { _mm256_storeu_ps(scores.as_mut_ptr().add(block * 8), x) };
+        }
         if !is_whole(block, &seen) {
             x = _mm256_blendv_ps(low, x, lanes(block, &seen));
         }
