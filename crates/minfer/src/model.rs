@@ -102,11 +102,13 @@ fn tokenizer(metadata: &Metadata) -> Result<Tokenizer, Error> {
     let key = |name: &str| format!("tokenizer.ggml.{name}");
     let id = |name: &str| metadata.get_u32(&key(&format!("{name}_token_id")));
     let types = metadata.get_i32_array(&key("token_type"))?;
+    let scores = metadata.get_f32_array(&key("scores"))?;
     let data = VocabularyData {
         model: metadata.require_str(&key("model"))?,
         pre: metadata.get_str(&key("pre"))?,
         tokens: &FileStrings(metadata.get_str_array(&key("tokens"))?),
         token_types: types.as_deref(),
+        scores: scores.as_deref(),
         merges: &FileStrings(metadata.get_str_array(&key("merges"))?),
         bos: id("bos")?,
         eos: id("eos")?,
@@ -116,6 +118,7 @@ fn tokenizer(metadata: &Metadata) -> Result<Tokenizer, Error> {
         eog: &[],
         add_bos: metadata.get_bool(&key("add_bos_token"))?,
         add_eos: metadata.get_bool(&key("add_eos_token"))?,
+        add_space_prefix: metadata.get_bool(&key("add_space_prefix"))?,
     };
     Ok(Tokenizer::new(data)?)
 }

@@ -1,22 +1,14 @@
 //! Byte pair encoding: the pair of neighbours whose merge comes first in the list is joined, the
 //! leftmost one among equals, until no pair has a merge.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::hash::BuildHasher;
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
+use crate::merge::{Merge, NO_MERGE, NONE, Pairs, Word, pair};
 use crate::vocabulary::{Strings, TokenKind, TokenTable};
 use crate::{Error, bytes};
-
-/// No token, no merge, no neighbour.
-const NONE: u32 = u32::MAX;
-
-/// Up to this many bytes the best pair is searched for by looking at all of them, which needs less
-/// bookkeeping than a heap; the cost grows with the square, so longer words take the heap.
-const SCAN_BYTES_MAX: usize = 48;
 
 /// The merges of a vocabulary by pair of tokens.
 pub(crate) struct Bpe {
@@ -26,34 +18,6 @@ pub(crate) struct Bpe {
     byte_tokens: [u32; 256],
 }
 
-#[derive(Clone, Copy)]
-struct Merge {
-    rank: u32,
-    result: u32,
-}
-
-/// The merge of a pair that has none.
-const NO_MERGE: Merge = Merge { rank: NONE, result: NONE };
-
-/// A word being merged; kept between words so that its memory is reused.
-#[derive(Default)]
-pub(crate) struct Scratch {
-    symbols: Vec<Symbol>,
-    // Pairs: rank in the high half, index of the left symbol in the low half, so that the least one
-    // is the best. Outdated ones are skipped when met.
-    pairs: Vec<u64>,
-    heap: BinaryHeap<Reverse<u64>>,
-}
-
-/// One token of the word, and its merge with the token after it.
-#[derive(Clone, Copy)]
-struct Symbol {
-    id: u32,
-    merge: Merge,
-    previous: u32,
-    next: u32,
-}
-
 /// A byte of a word that has no token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MissingByte {
@@ -61,9 +25,11 @@ pub(crate) struct MissingByte {
     pub(crate) offset: usize,
 }
 
-/// Two numbers as one that sorts by the left one first.
-fn pair(left: u32, right: u32) -> u64 {
-    u64::from(left) << 32 | u64::from(right)
+impl MissingByte {
+    /// The error for a text that has the word at `start`.
+    pub(crate) fn in_text(self, start: usize) -> Error {
+        Error::NoTokenForByte { byte: self.byte, offset: start + self.offset }
+    }
 }
 
 impl Bpe {
@@ -118,127 +84,37 @@ impl Bpe {
         Ok(Bpe { merges, byte_tokens: byte_tokens(tokens) })
     }
 
+    /// Appends the ids of one word.
+    pub(crate) fn encode(
+        &self,
+        bytes: &[u8],
+        word: &mut Word<u32>,
+        ids: &mut Vec<u32>,
+    ) -> Result<(), MissingByte> {
+        word.clear();
+        for (offset, &byte) in bytes.iter().enumerate() {
+            let id = self.byte_tokens[byte as usize];
+            if id == NONE {
+                return Err(MissingByte { byte, offset });
+            }
+            word.push(id, self);
+        }
+        word.merge(self, |id| ids.push(id));
+        Ok(())
+    }
+}
+
+impl Pairs for Bpe {
+    /// The token.
+    type Symbol = u32;
+
     #[inline]
     fn merge(&self, left: u32, right: u32) -> Merge {
         self.merges.get(&pair(left, right)).copied().unwrap_or(NO_MERGE)
     }
 
-    /// Appends the ids of one word.
-    pub(crate) fn encode(
-        &self,
-        word: &[u8],
-        scratch: &mut Scratch,
-        ids: &mut Vec<u32>,
-    ) -> Result<(), MissingByte> {
-        self.fill(word, &mut scratch.symbols)?;
-        if word.len() <= SCAN_BYTES_MAX {
-            self.merge_by_scan(&mut scratch.symbols);
-            ids.extend(scratch.symbols.iter().map(|symbol| symbol.id));
-        } else {
-            self.merge_by_heap(scratch);
-            // The first symbol is only ever merged with what comes after it.
-            let mut at = 0;
-            while at != NONE {
-                let symbol = scratch.symbols[at as usize];
-                ids.push(symbol.id);
-                at = symbol.next;
-            }
-        }
-        Ok(())
-    }
-
-    /// One symbol a byte, each linked to its neighbours.
-    fn fill(&self, word: &[u8], symbols: &mut Vec<Symbol>) -> Result<(), MissingByte> {
-        symbols.clear();
-        for (offset, &byte) in word.iter().enumerate() {
-            let id = self.byte_tokens[byte as usize];
-            if id == NONE {
-                return Err(MissingByte { byte, offset });
-            }
-            let at = offset as u32;
-            if let Some(last) = symbols.last_mut() {
-                last.merge = self.merge(last.id, id);
-                last.next = at;
-            }
-            symbols.push(Symbol { id, merge: NO_MERGE, previous: at.wrapping_sub(1), next: NONE });
-        }
-        Ok(())
-    }
-
-    /// For short words: the symbols lie side by side and the links are not used.
-    fn merge_by_scan(&self, symbols: &mut Vec<Symbol>) {
-        while symbols.len() > 1 {
-            let mut best = 0;
-            for at in 1..symbols.len() {
-                if symbols[at].merge.rank < symbols[best].merge.rank {
-                    best = at;
-                }
-            }
-            let Merge { rank, result } = symbols[best].merge;
-            if rank == NONE {
-                return;
-            }
-            symbols.remove(best + 1);
-            symbols[best].id = result;
-            symbols[best].merge = match symbols.get(best + 1) {
-                Some(right) => self.merge(result, right.id),
-                None => NO_MERGE,
-            };
-            if best > 0 {
-                symbols[best - 1].merge = self.merge(symbols[best - 1].id, result);
-            }
-        }
-    }
-
-    /// For words of any length: symbols are a linked list, pairs wait in a heap.
-    fn merge_by_heap(&self, scratch: &mut Scratch) {
-        let Scratch { symbols, pairs, heap } = scratch;
-        // Those that are there from the start are sorted, which is kinder to the processor's caches
-        // than a heap; so the heap holds only those that come to be by a merge.
-        pairs.clear();
-        for (at, symbol) in symbols.iter().enumerate() {
-            if symbol.merge.rank != NONE {
-                pairs.push(pair(symbol.merge.rank, at as u32));
-            }
-        }
-        pairs.sort_unstable();
-        let mut first = pairs.iter().copied().peekable();
-        heap.clear();
-
-        loop {
-            let best = match (first.peek(), heap.peek()) {
-                (Some(pair), Some(&Reverse(new))) if new < *pair => heap.pop().map(|new| new.0),
-                (None, _) => heap.pop().map(|new| new.0),
-                (Some(_), _) => first.next(),
-            };
-            let Some(best) = best else { return };
-            let (rank, at) = ((best >> 32) as u32, best as u32);
-            let left = symbols[at as usize];
-            // A rank names its two tokens, so an equal rank means that the pair is still there.
-            if left.merge.rank != rank {
-                continue;
-            }
-            let result = left.merge.result;
-            let right = symbols[left.next as usize];
-            symbols[left.next as usize].merge = NO_MERGE;
-            let mut merged = Symbol { id: result, merge: NO_MERGE, next: right.next, ..left };
-            if right.next != NONE {
-                let after = &mut symbols[right.next as usize];
-                after.previous = at;
-                merged.merge = self.merge(result, after.id);
-                if merged.merge.rank != NONE {
-                    heap.push(Reverse(pair(merged.merge.rank, at)));
-                }
-            }
-            symbols[at as usize] = merged;
-            if left.previous != NONE {
-                let before = &mut symbols[left.previous as usize];
-                before.merge = self.merge(before.id, result);
-                if before.merge.rank != NONE {
-                    heap.push(Reverse(pair(before.merge.rank, left.previous)));
-                }
-            }
-        }
+    fn join(&self, _: u32, _: u32, result: u32) -> u32 {
+        result
     }
 }
 

@@ -1,4 +1,5 @@
-//! The alphabet in which byte-level vocabularies spell bytes: a printable character for each.
+//! The alphabet in which byte-level vocabularies spell bytes: a printable character for each; and
+//! the names of single bytes in SentencePiece vocabularies.
 //!
 //! The printable bytes of Latin-1 stand for themselves; the other 68 are, in order, the characters
 //! from U+0100 on. So a space is written `Ġ` and a line feed `Ċ`.
@@ -57,6 +58,13 @@ pub(crate) fn decode_into(text: &str, out: &mut Vec<u8>) -> Result<(), char> {
     Ok(())
 }
 
+/// The byte that SentencePiece vocabularies name `<0x0A>`.
+pub(crate) fn of_hex_name(text: &str) -> Option<u8> {
+    let digits = text.strip_prefix("<0x")?.strip_suffix('>')?;
+    let is_hex = digits.len() == 2 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    if is_hex { u8::from_str_radix(digits, 16).ok() } else { None }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,6 +84,16 @@ mod tests {
     fn a_character_outside_the_alphabet_names_no_byte() {
         for char in [' ', '\n', '\u{AD}', '\u{144}', '中'] {
             assert_eq!(decode_into(&char.to_string(), &mut Vec::new()), Err(char));
+        }
+    }
+
+    #[test]
+    fn a_name_of_a_byte_is_two_hexadecimal_digits() {
+        for byte in 0..=255 {
+            assert_eq!(of_hex_name(&format!("<0x{byte:02X}>")), Some(byte));
+        }
+        for text in ["<0x0>", "<0x000>", "<0x+1>", "<0xG0>", "0x00", "<0x00", "<0xé>", ""] {
+            assert_eq!(of_hex_name(text), None, "{text}");
         }
     }
 }

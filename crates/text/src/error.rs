@@ -75,6 +75,34 @@ pub enum Error {
         /// The character.
         found: char,
     },
+    /// A byte token of a SentencePiece vocabulary does not name one.
+    #[error("token {id}, {text:?}, is a byte; expected a name as <0x0A>")]
+    TokenNotByte {
+        /// The token.
+        id: u32,
+        /// Its text.
+        text: String,
+    },
+    /// A SentencePiece vocabulary without scores has no order of merging.
+    #[error("tokenizer.ggml.scores is missing; tokenizer.ggml.model {model:?} needs one a token")]
+    ScoresMissing {
+        /// The algorithm.
+        model: String,
+    },
+    /// One score a token, or none at all.
+    #[error("tokenizer.ggml.scores has {found} entries; expected {expected}, one a token")]
+    ScoreCount {
+        /// Number of scores.
+        found: usize,
+        /// Number of tokens.
+        expected: usize,
+    },
+    /// A score that cannot be compared.
+    #[error("the score of token {id} is not a number")]
+    ScoreNan {
+        /// The token.
+        id: u32,
+    },
     /// An id of a special token is not in the vocabulary.
     #[error("{what} is {found}; expected less than {count}, the number of tokens")]
     IdOutOfRange {
@@ -131,5 +159,11 @@ pub enum Error {
         byte: u8,
         /// Its offset in the text.
         offset: usize,
+    },
+    /// A stop string without text would stop everywhere.
+    #[error("stop string {index} is empty; expected at least one character")]
+    StopEmpty {
+        /// Place in the list of stop strings.
+        index: usize,
     },
 }

@@ -1,7 +1,8 @@
 //! Text to tokens and back, and chats to text.
 //!
 //! - [`Tokenizer`]: built from a [`VocabularyData`] (plain data; this crate knows no file format),
-//!   encodes text to ids and gives the bytes of an id. Byte-level BPE so far; one file an algorithm.
+//!   encodes text to ids and gives the bytes of an id. Byte-level BPE and SentencePiece's BPE; one
+//!   file an algorithm.
 //! - [`StreamDecoder`]: bytes of tokens to whole characters while they arrive.
 //! - [`ChatTemplate`]: messages to the text that a model was trained on.
 //! - [`Segment`]: rendered text that remembers which parts a user wrote, so that control tokens
@@ -16,11 +17,15 @@ mod tokenizer;
 
 mod special;
 
+mod merge;
+mod word_cache;
+
 mod bpe;
 mod bytes;
 mod class;
 mod pretokenizer;
-mod word_cache;
+
+mod spm;
 
 mod stream;
 

@@ -7,8 +7,9 @@ use hashbrown::HashMap;
 
 use crate::vocabulary::{TokenKind, TokenTable};
 
-/// Texts by which models end a turn or a document. Some files list such a token as normal text; it
-/// is matched as markup nevertheless, since that is what a template that writes it means.
+/// Texts by which models end a turn or a document. Some files list such a token as normal text or as
+/// user-defined; it is matched as markup nevertheless, since that is what a template that writes it
+/// means, and never in what a user wrote.
 pub(crate) const END_TEXTS: &[&str] = &[
     "<|im_end|>",
     "<|eot_id|>",
@@ -20,6 +21,12 @@ pub(crate) const END_TEXTS: &[&str] = &[
     "<eos>",
     "</s>",
 ];
+
+/// Whether a text is one of [`END_TEXTS`].
+pub(crate) fn is_end_text(text: &[u8]) -> bool {
+    // Asked of every token of a vocabulary: all of them begin so.
+    text.first() == Some(&b'<') && END_TEXTS.iter().any(|end| end.as_bytes() == text)
+}
 
 /// Markup (control and unknown tokens, and [`END_TEXTS`]) and user-defined tokens. At each place the
 /// longest wins, and the leftmost match goes first.
@@ -41,7 +48,7 @@ impl SpecialTokens {
     pub(crate) fn new(tokens: &TokenTable) -> SpecialTokens {
         let by_kind = |id| match tokens.kind(id) {
             TokenKind::Unknown | TokenKind::Control => Some(Special { id, is_markup: true }),
-            TokenKind::UserDefined => Some(Special { id, is_markup: false }),
+            TokenKind::UserDefined => Some(Special { id, is_markup: is_end_text(tokens.text_bytes(id)) }),
             TokenKind::Normal | TokenKind::Unused | TokenKind::Byte => None,
         };
         let ends = END_TEXTS.iter().filter_map(|text| tokens.id_of_text(text));

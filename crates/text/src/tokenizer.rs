@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
-use crate::bpe::{Bpe, Scratch, WordTable};
+use crate::bpe::{Bpe, WordTable};
+use crate::merge::Word;
 use crate::special::{END_TEXTS, SpecialTokens};
-use crate::vocabulary::{TokenKind, TokenTable, VocabularyData};
+use crate::spm::{self, Spm};
+use crate::vocabulary::{Spelling, TokenKind, TokenTable, VocabularyData};
 use crate::word_cache::WordCache;
 use crate::{Error, PreTokenizer};
 
@@ -27,14 +29,15 @@ pub struct Tokenizer {
 enum Algorithm {
     ByteLevelBpe {
         pre: PreTokenizer,
-        bpe: Bpe,
+        bpe: Box<Bpe>,
         // Only where the pre-tokenizer takes whole words.
         words: Option<WordTable>,
     },
+    SentencePiece(Box<Spm>),
 }
 
 /// The names of [`Algorithm`] in files.
-const MODELS: &[&str] = &["gpt2"];
+const MODELS: &[&str] = &["gpt2", "llama"];
 
 /// How a text is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,19 +60,25 @@ pub struct Segment {
 impl Tokenizer {
     /// Checks the vocabulary and prepares it for encoding.
     pub fn new(data: VocabularyData) -> Result<Tokenizer, Error> {
-        if !MODELS.contains(&data.model) {
-            return Err(Error::UnsupportedModel {
-                found: data.model.to_owned(),
-                supported: MODELS.join(", "),
-            });
-        }
-        let pre = PreTokenizer::from_name(data.pre)?;
-        let tokens = TokenTable::new(&data)?;
-        check_ids(&data, tokens.len())?;
-        let bpe = Bpe::new(&tokens, data.merges)?;
-        let words = pre.takes_whole_words().then(|| WordTable::new(&tokens));
+        let unsupported =
+            || Error::UnsupportedModel { found: data.model.to_owned(), supported: MODELS.join(", ") };
+        let (tokens, algorithm, adds_bos) = match data.model {
+            "gpt2" => {
+                let pre = PreTokenizer::from_name(data.pre)?;
+                let tokens = checked_tokens(&data, Spelling::ByteAlphabet)?;
+                let bpe = Box::new(Bpe::new(&tokens, data.merges)?);
+                let words = pre.takes_whole_words().then(|| WordTable::new(&tokens));
+                (tokens, Algorithm::ByteLevelBpe { pre, bpe, words }, pre.adds_bos())
+            }
+            "llama" => {
+                let tokens = checked_tokens(&data, Spelling::SentencePiece)?;
+                let spm = Spm::new(&tokens, &data)?;
+                (tokens, Algorithm::SentencePiece(Box::new(spm)), true)
+            }
+            _ => return Err(unsupported()),
+        };
 
-        let add_bos = data.add_bos.unwrap_or(pre.adds_bos() && data.bos.is_some());
+        let add_bos = data.add_bos.unwrap_or(adds_bos && data.bos.is_some());
         let add_eos = data.add_eos.unwrap_or(false);
         if add_bos && data.bos.is_none() {
             return Err(Error::SpecialMissing {
@@ -91,7 +100,7 @@ impl Tokenizer {
         Ok(Tokenizer {
             special: SpecialTokens::new(&tokens),
             tokens,
-            algorithm: Algorithm::ByteLevelBpe { pre, bpe, words },
+            algorithm,
             bos: data.bos,
             eos: data.eos,
             unk: data.unk,
@@ -160,8 +169,13 @@ impl Tokenizer {
         if text.len() > limit {
             return Err(Error::TooLarge { what: "the text", found: text.len(), limit });
         }
-        let mut encoder =
-            Encoder { tokenizer: self, text, scratch: Scratch::default(), cache: WordCache::new(text.len()) };
+        let mut encoder = Encoder {
+            tokenizer: self,
+            text,
+            word: Word::new(),
+            spm: spm::Scratch::default(),
+            cache: WordCache::new(text.len()),
+        };
         let mut at = 0;
         while let Some((range, id)) = self.special.find(text.as_bytes(), at, &mut protected) {
             encoder.plain(at..range.start, ids)?;
@@ -176,7 +190,8 @@ impl Tokenizer {
         self.special.markup_in(text)
     }
 
-    /// The bytes of a token; a place in the table without a meaning has none.
+    /// The bytes of a token, with the space that it begins with; a place in the table without a
+    /// meaning has none.
     ///
     /// # Panics
     /// If `id` is not less than [`Tokenizer::n_vocab`].
@@ -184,7 +199,8 @@ impl Tokenizer {
         self.tokens.piece(id)
     }
 
-    /// A token as the file spells it: in byte-level vocabularies a space is `Ġ`.
+    /// A token as the file spells it: a space is `Ġ` in byte-level vocabularies and `▁` in those of
+    /// SentencePiece.
     ///
     /// # Panics
     /// If `id` is not less than [`Tokenizer::n_vocab`].
@@ -226,11 +242,26 @@ impl Tokenizer {
 
     /// The bytes of tokens one after the other; control tokens only with `special`.
     ///
+    /// Where encoding begins a text with a space that was not written, the space that the first token
+    /// of text begins with is left out.
+    ///
     /// # Panics
     /// If an id is not less than [`Tokenizer::n_vocab`].
     pub fn decode_bytes(&self, ids: &[u32], special: bool) -> Vec<u8> {
-        let shown = ids.iter().filter(|&&id| special || !self.is_control(id));
-        shown.flat_map(|&id| self.piece(id)).copied().collect()
+        let mut at_start = self.adds_space_prefix();
+        let mut bytes = Vec::new();
+        for &id in ids {
+            let mut piece = self.piece(id);
+            if self.is_control(id) {
+                if !special {
+                    continue;
+                }
+            } else if std::mem::take(&mut at_start) && self.kind(id) == TokenKind::Normal {
+                piece = piece.strip_prefix(b" ").unwrap_or(piece);
+            }
+            bytes.extend_from_slice(piece);
+        }
+        bytes
     }
 
     /// As [`Tokenizer::decode_bytes`], as text: what is no UTF-8 becomes U+FFFD.
@@ -266,6 +297,14 @@ impl Tokenizer {
         self.pad
     }
 
+    /// Whether encoding begins text with a space that was not written, as SentencePiece does.
+    pub fn adds_space_prefix(&self) -> bool {
+        match &self.algorithm {
+            Algorithm::ByteLevelBpe { .. } => false,
+            Algorithm::SentencePiece(spm) => spm.add_space_prefix,
+        }
+    }
+
     /// Whether encoding with `add_special` begins with BOS.
     pub fn add_bos(&self) -> bool {
         self.add_bos
@@ -281,33 +320,74 @@ impl Tokenizer {
 struct Encoder<'a> {
     tokenizer: &'a Tokenizer,
     text: &'a str,
-    scratch: Scratch,
+    word: Word<u32>,
+    spm: spm::Scratch,
     cache: WordCache,
 }
 
 impl Encoder<'_> {
-    /// Appends the ids of a range that holds no special token.
+    /// Appends the ids of a range that holds no special token and has one, or nothing, before it.
     fn plain(&mut self, range: Range<usize>, ids: &mut Vec<u32>) -> Result<(), Error> {
-        let Algorithm::ByteLevelBpe { pre, bpe, words } = &self.tokenizer.algorithm;
-        let tokens = &self.tokenizer.tokens;
-        let scratch = &mut self.scratch;
-        let mut at = range.start;
-        for piece in pre.split(&self.text[range]) {
-            let window = at..at + piece.len();
-            let encode = |bytes: &[u8], ids: &mut Vec<u32>| {
-                if let Some(id) = words.as_ref().and_then(|words| words.get(tokens, bytes)) {
-                    ids.push(id);
-                    return Ok(());
+        match &self.tokenizer.algorithm {
+            Algorithm::ByteLevelBpe { pre, bpe, words } => {
+                let tokens = &self.tokenizer.tokens;
+                let word = &mut self.word;
+                let mut at = range.start;
+                for piece in pre.split(&self.text[range]) {
+                    let window = at..at + piece.len();
+                    let encode = |text: &str, ids: &mut Vec<u32>| {
+                        let bytes = text.as_bytes();
+                        if let Some(id) = words.as_ref().and_then(|words| words.get(tokens, bytes)) {
+                            ids.push(id);
+                            return Ok(());
+                        }
+                        bpe.encode(bytes, word, ids)
+                    };
+                    let result = self.cache.encode(self.text, window, ids, encode);
+                    result.map_err(|missing| missing.in_text(at))?;
+                    at += piece.len();
                 }
-                bpe.encode(bytes, scratch, ids)
-            };
-            self.cache.encode(self.text, window, ids, encode).map_err(|missing| Error::NoTokenForByte {
-                byte: missing.byte,
-                offset: at + missing.offset,
-            })?;
-            at += piece.len();
+                Ok(())
+            }
+            Algorithm::SentencePiece(spm) => {
+                let tokens = &self.tokenizer.tokens;
+                let scratch = &mut self.spm;
+                let start = range.start;
+                let mut prefix = spm.add_space_prefix;
+                for word in spm.words(&self.text[range], prefix) {
+                    let window = start + word.start..start + word.end;
+                    let at = window.start;
+                    // A word that begins with a space that is not there is no window of the text.
+                    let result = match std::mem::take(&mut prefix) {
+                        true => spm.encode(tokens, &self.text[window], true, scratch, ids),
+                        false => self.cache.encode(self.text, window, ids, |text, ids| {
+                            spm.encode(tokens, text, false, scratch, ids)
+                        }),
+                    };
+                    result.map_err(|missing| missing.in_text(at))?;
+                }
+                Ok(())
+            }
         }
-        Ok(())
+    }
+}
+
+/// The tokens of a vocabulary whose lists are as long as they have to be.
+fn checked_tokens(data: &VocabularyData, spelling: Spelling) -> Result<TokenTable, Error> {
+    let tokens = TokenTable::new(data, spelling)?;
+    check_ids(data, tokens.len())?;
+    check_scores(data, tokens.len())?;
+    Ok(tokens)
+}
+
+fn check_scores(data: &VocabularyData, count: usize) -> Result<(), Error> {
+    let scores = data.scores.unwrap_or_default();
+    if data.scores.is_some() && scores.len() != count {
+        return Err(Error::ScoreCount { found: scores.len(), expected: count });
+    }
+    match scores.iter().position(|score| score.is_nan()) {
+        Some(id) => Err(Error::ScoreNan { id: id as u32 }),
+        None => Ok(()),
     }
 }
 

@@ -60,6 +60,8 @@ pub struct VocabularyData<'a> {
     pub tokens: &'a dyn Strings,
     /// One [`TokenKind`] a token as a number; absent: all are normal.
     pub token_types: Option<&'a [i32]>,
+    /// One score a token, the highest is merged first; SentencePiece vocabularies need them.
+    pub scores: Option<&'a [f32]>,
     /// The merges of BPE, best first, each `left right`.
     pub merges: &'a dyn Strings,
     /// Begin of sequence.
@@ -78,6 +80,8 @@ pub struct VocabularyData<'a> {
     pub add_bos: Option<bool>,
     /// Whether encoding adds EOS; absent: no.
     pub add_eos: Option<bool>,
+    /// Whether SentencePiece text begins with a space that was not written; absent: yes.
+    pub add_space_prefix: Option<bool>,
 }
 
 impl Default for VocabularyData<'_> {
@@ -89,6 +93,7 @@ impl Default for VocabularyData<'_> {
             pre: None,
             tokens: NONE,
             token_types: None,
+            scores: None,
             merges: NONE,
             bos: None,
             eos: None,
@@ -98,6 +103,7 @@ impl Default for VocabularyData<'_> {
             eog: &[],
             add_bos: None,
             add_eos: None,
+            add_space_prefix: None,
         }
     }
 }
@@ -132,6 +138,18 @@ impl TokenKind {
         })
     }
 }
+
+/// How a vocabulary spells the bytes of its tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spelling {
+    /// A character for each byte: [`bytes`].
+    ByteAlphabet,
+    /// As text, with [`SPACE`] for a space; a single byte as `<0x0A>`.
+    SentencePiece,
+}
+
+/// How SentencePiece writes a space.
+pub(crate) const SPACE: char = '\u{2581}';
 
 /// All tokens: text, bytes and kind of each, and the id of a text.
 pub(crate) struct TokenTable {
@@ -175,8 +193,8 @@ impl Packed {
 }
 
 impl TokenTable {
-    /// Checks and copies the tokens; those of byte-level BPE are spelled in the byte alphabet.
-    pub(crate) fn new(data: &VocabularyData) -> Result<TokenTable, Error> {
+    /// Checks and copies the tokens.
+    pub(crate) fn new(data: &VocabularyData, spelling: Spelling) -> Result<TokenTable, Error> {
         let count = data.tokens.len();
         if count == 0 {
             return Err(Error::VocabularyEmpty);
@@ -195,26 +213,32 @@ impl TokenTable {
             hasher: foldhash::fast::RandomState::default(),
         };
         for id in 0..count as u32 {
-            table.push(id, data.tokens.get(id as usize))?;
+            table.push(id, data.tokens.get(id as usize), spelling)?;
         }
         Ok(table)
     }
 
-    fn push(&mut self, id: u32, text: &str) -> Result<(), Error> {
+    fn push(&mut self, id: u32, text: &str, spelling: Spelling) -> Result<(), Error> {
         self.texts.bytes.extend_from_slice(text.as_bytes());
         self.texts.end_string()?;
-        match self.kinds[id as usize] {
-            TokenKind::Normal | TokenKind::Byte => {
-                bytes::decode_into(text, &mut self.pieces.bytes).map_err(|found| Error::TokenNotBytes {
+        let piece = &mut self.pieces.bytes;
+        match (self.kinds[id as usize], spelling) {
+            (TokenKind::Normal | TokenKind::Byte, Spelling::ByteAlphabet) => {
+                bytes::decode_into(text, piece).map_err(|found| Error::TokenNotBytes {
                     id,
                     text: text.to_owned(),
                     found,
                 })?;
             }
+            (TokenKind::Normal, Spelling::SentencePiece) => write_spaces(text, piece),
+            (TokenKind::Byte, Spelling::SentencePiece) => {
+                let malformed = || Error::TokenNotByte { id, text: text.to_owned() };
+                piece.push(bytes::of_hex_name(text).ok_or_else(malformed)?);
+            }
             // A place without a meaning has no text either.
-            TokenKind::Unused => {}
-            TokenKind::Unknown | TokenKind::Control | TokenKind::UserDefined => {
-                self.pieces.bytes.extend_from_slice(text.as_bytes());
+            (TokenKind::Unused, _) => {}
+            (TokenKind::Unknown | TokenKind::Control | TokenKind::UserDefined, _) => {
+                piece.extend_from_slice(text.as_bytes());
             }
         }
         self.pieces.end_string()?;
@@ -255,6 +279,11 @@ impl TokenTable {
         std::str::from_utf8(self.texts.get(id)).expect("copied from a str")
     }
 
+    /// The bytes of [`TokenTable::text`].
+    pub(crate) fn text_bytes(&self, id: u32) -> &[u8] {
+        self.texts.get(id)
+    }
+
     /// Whether there is such a token and the file spells it so.
     pub(crate) fn is_spelled(&self, id: u32, text: &str) -> bool {
         (id as usize) < self.len() && self.texts.get(id) == text.as_bytes()
@@ -262,8 +291,30 @@ impl TokenTable {
 
     /// The token that the file spells so.
     pub(crate) fn id_of_text(&self, text: &str) -> Option<u32> {
-        let hash = self.hasher.hash_one(text.as_bytes());
-        self.by_text.find(hash, |&id| self.texts.get(id) == text.as_bytes()).copied()
+        self.id_of_bytes(text.as_bytes())
+    }
+
+    /// As [`TokenTable::id_of_text`], for bytes that need not be whole characters.
+    #[inline]
+    pub(crate) fn id_of_bytes(&self, text: &[u8]) -> Option<u32> {
+        let hash = self.hasher.hash_one(text);
+        self.by_text.find(hash, |&id| self.texts.get(id) == text).copied()
+    }
+}
+
+/// Appends a text with spaces as spaces.
+fn write_spaces(text: &str, out: &mut Vec<u8>) {
+    // Nearly all have one at the beginning or none.
+    let mut rest = text;
+    while let Some(after) = rest.strip_prefix(SPACE) {
+        out.push(b' ');
+        rest = after;
+    }
+    for (index, part) in rest.split(SPACE).enumerate() {
+        if index > 0 {
+            out.push(b' ');
+        }
+        out.extend_from_slice(part.as_bytes());
     }
 }
 

@@ -36,11 +36,12 @@ impl WordCache {
         text: &str,
         piece: Range<usize>,
         ids: &mut Vec<u32>,
-        encode: impl FnOnce(&[u8], &mut Vec<u32>) -> Result<(), E>,
+        encode: impl FnOnce(&str, &mut Vec<u32>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let bytes = &text.as_bytes()[piece.clone()];
+        let word = &text[piece.clone()];
+        let bytes = word.as_bytes();
         if !(2..=PIECE_BYTES_MAX).contains(&bytes.len()) {
-            return encode(bytes, ids);
+            return encode(word, ids);
         }
         let index = self.hasher.hash_one(bytes) as usize & (self.slots.len() - 1);
         let slot = self.slots[index];
@@ -50,7 +51,7 @@ impl WordCache {
             return Ok(());
         }
         let ids_start = ids.len();
-        encode(bytes, ids)?;
+        encode(word, ids)?;
         self.slots[index] = Slot {
             text_start: piece.start,
             ids_start,

@@ -10,6 +10,10 @@ mod pretokenizers;
 mod segments;
 #[path = "text/small.rs"]
 mod small;
+#[path = "text/small_spm.rs"]
+mod small_spm;
+#[path = "text/spm.rs"]
+mod spm;
 #[path = "text/stream.rs"]
 mod stream;
 #[path = "text/templates.rs"]

@@ -3,6 +3,7 @@
 use text::EncodeOptions;
 
 use crate::small::Small;
+use crate::small_spm::SmallSpm;
 
 const PLAIN: EncodeOptions = EncodeOptions { add_special: false, parse_special: false };
 
@@ -29,6 +30,12 @@ fn runs(scale: usize) -> Vec<String> {
 #[test]
 fn long_runs_decode_to_themselves_with_a_small_stack() {
     let check = || {
+        // With a space before each special token there is more text than was written.
+        let spm = SmallSpm { add_space_prefix: Some(false), ..SmallSpm::new() };
+        for text in runs(131_072) {
+            let ids = spm.tokenizer().encode(&text, PLAIN).unwrap();
+            assert!(spm.tokenizer().decode(&ids, true) == text, "{:?}", &text[..8]);
+        }
         for pre in ["gpt-2", "smollm", "qwen2", "llama-bpe"] {
             let tokenizer = Small::new(pre).tokenizer();
             for text in runs(131_072) {
@@ -48,5 +55,15 @@ fn shortened_runs_have_the_ids_of_the_plainest_bpe() {
         let pieces = text::PreTokenizer::LlamaBpe.split(&text);
         let plain: Vec<u32> = pieces.flat_map(|piece| small.plain_bpe(piece.as_bytes())).collect();
         assert_eq!(tokenizer.encode(&text, PLAIN).unwrap(), plain, "{:?}", &text[..8]);
+    }
+}
+
+#[test]
+fn shortened_runs_have_the_ids_of_the_plainest_sentence_piece() {
+    let mut small = SmallSpm::new();
+    // Without special tokens all is merged.
+    ["  ", "\n\n"].iter().for_each(|text| small.remove(text));
+    for text in runs(200) {
+        assert_eq!(small.tokenizer().encode(&text, PLAIN).unwrap(), small.plain(&text), "{:?}", &text[..8]);
     }
 }

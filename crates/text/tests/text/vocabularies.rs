@@ -20,8 +20,8 @@ fn check_small(change: impl Fn(&mut Small), expected: &str) {
 fn names_that_are_not_ours_are_refused() {
     let small = Small::new("gpt-2");
     check(
-        VocabularyData { model: "llama", ..small.data() },
-        "tokenizer.ggml.model is \"llama\"; supported are gpt2",
+        VocabularyData { model: "rwkv", ..small.data() },
+        "tokenizer.ggml.model is \"rwkv\"; supported are gpt2, llama",
     );
     let error = Tokenizer::new(VocabularyData { pre: None, ..small.data() }).err().unwrap();
     assert!(matches!(error, text::Error::PreTokenizerMissing { .. }));
