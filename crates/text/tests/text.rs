@@ -6,6 +6,8 @@ mod encoding;
 mod long_runs;
 #[path = "text/pretokenizers.rs"]
 mod pretokenizers;
+#[path = "text/published.rs"]
+mod published;
 #[path = "text/segments.rs"]
 mod segments;
 #[path = "text/small.rs"]
