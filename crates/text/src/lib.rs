@@ -4,6 +4,7 @@
 //!   encodes text to ids and gives the bytes of an id. Byte-level BPE and SentencePiece's BPE; one
 //!   file an algorithm.
 //! - [`StreamDecoder`]: bytes of tokens to whole characters while they arrive.
+//! - [`StopMatcher`]: ends a text at the first of some stop strings while it arrives.
 //! - [`ChatTemplate`]: messages to the text that a model was trained on.
 //! - [`Segment`]: rendered text that remembers which parts a user wrote, so that control tokens
 //!   are matched only in what the template itself wrote.
@@ -27,12 +28,14 @@ mod pretokenizer;
 
 mod spm;
 
+mod stop;
 mod stream;
 
 mod template;
 
 pub use error::Error;
 pub use pretokenizer::PreTokenizer;
+pub use stop::StopMatcher;
 pub use stream::StreamDecoder;
 pub use template::{ChatTemplate, DateTime, RenderOptions, TemplateError, TemplateErrorKind};
 pub use tokenizer::{EncodeOptions, Segment, Tokenizer};

@@ -16,6 +16,8 @@ mod small;
 mod small_spm;
 #[path = "text/spm.rs"]
 mod spm;
+#[path = "text/stop.rs"]
+mod stop;
 #[path = "text/stream.rs"]
 mod stream;
 #[path = "text/templates.rs"]
