@@ -2,6 +2,7 @@
 
 mod error;
 mod guard;
+mod reading;
 mod time;
 mod tojson;
 
@@ -13,6 +14,7 @@ use minijinja::{Environment, ErrorKind, Value};
 use serde_json::Value as Json;
 
 pub use error::{TemplateError, TemplateErrorKind};
+use reading::Reading;
 pub use time::DateTime;
 
 use crate::{Segment, Tokenizer};
@@ -76,8 +78,22 @@ impl ChatTemplate {
     /// The text of a chat. `messages` is a list of objects with `role` and `content`, as in the
     /// chat API; the template decides what else it reads.
     pub fn render(&self, messages: &Json, options: &RenderOptions) -> Result<String, TemplateError> {
+        let mut error = match self.render_once(Value::from(Serde(messages)), options) {
+            Ok(text) => return Ok(text),
+            Err(error) => error,
+        };
+        let may_be_of_message = matches!(error.kind, TemplateErrorKind::Raised | TemplateErrorKind::Render);
+        if let Some(messages) = messages.as_array().filter(|_| may_be_of_message) {
+            let reading = Reading::new(messages);
+            let again = self.render_once(reading.messages.clone(), options);
+            error.message_index = reading.last().filter(|_| again.as_ref() == Err(&error));
+        }
+        Err(error)
+    }
+
+    fn render_once(&self, messages: Value, options: &RenderOptions) -> Result<String, TemplateError> {
         let mut context = self.variables.clone();
-        context.insert("messages".into(), Value::from(Serde(messages)));
+        context.insert("messages".into(), messages);
         context.insert("add_generation_prompt".into(), options.add_generation_prompt.into());
         // `tools` is none and not undefined where there are none, as templates expect.
         context.insert("tools".into(), Value::from(Serde(options.tools)));

@@ -6,7 +6,7 @@ use minijinja::ErrorKind;
 
 /// Why a template cannot be used, or refuses a chat.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}{message}", place(*line, *column))]
+#[error("{}{message}{}", place(*line, *column), of_message(*message_index))]
 pub struct TemplateError {
     /// What kind of failure it is.
     pub kind: TemplateErrorKind,
@@ -16,6 +16,9 @@ pub struct TemplateError {
     pub column: usize,
     /// What is wrong; of a refusal, the text of the template.
     pub message: String,
+    /// The message of the chat that the template read last before it failed, from 0; none where the
+    /// template is at fault or read no message.
+    pub message_index: Option<usize>,
 }
 
 /// Kinds of [`TemplateError`].
@@ -39,6 +42,10 @@ fn place(line: usize, column: usize) -> String {
         (_, 0) => format!("chat template, line {line}: "),
         _ => format!("chat template, line {line}, column {column}: "),
     }
+}
+
+fn of_message(index: Option<usize>) -> String {
+    index.map_or_else(String::new, |index| format!(" (messages[{index}])"))
 }
 
 /// The text of a template's refusal, found again behind the engine's own error.
@@ -84,7 +91,7 @@ impl TemplateError {
             (None, Some(detail)) => format!("{}: {detail}", innermost.kind()),
             (None, None) => innermost.kind().to_string(),
         };
-        TemplateError { kind, line, column, message }
+        TemplateError { kind, line, column, message, message_index: None }
     }
 
     pub(super) fn control_text(text: &str) -> TemplateError {
@@ -96,6 +103,7 @@ impl TemplateError {
                 "a message holds the control text {text:?} and the template works on it, so it \
                  cannot be told from the template's own"
             ),
+            message_index: None,
         }
     }
 }

@@ -7,6 +7,8 @@
 
 use std::ops::Range;
 
+use minijinja::Value;
+use minijinja::value::Serde;
 use serde_json::{Map, Value as Json};
 
 use super::{ChatTemplate, RenderOptions, TemplateError};
@@ -48,7 +50,8 @@ pub(super) fn render_segments(
         let extra = options.extra.map(|extra| marker.map(extra));
         let marked_options = RenderOptions { tools: tools.as_ref(), extra: extra.as_ref(), ..*options };
         // A template may stumble over a mark; another place may do.
-        let Ok(marked) = template.render(&marker.value(messages), &marked_options) else { continue };
+        let marked_messages = Value::from(Serde(marker.value(messages)));
+        let Ok(marked) = template.render_once(marked_messages, &marked_options) else { continue };
         let (text, protected) = marker.take_out(&marked);
         if text == plain {
             return Ok(segments(&text, &protected));

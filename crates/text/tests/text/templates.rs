@@ -53,6 +53,22 @@ fn the_dialect_is_that_of_jinja2() {
     check("{{ 'a' ~ 1 }}|{{ '%02d' | format(7) }}", "a1|07");
     check("{% if loop is defined %}x{% else %}y{% endif %}", "y");
     check(
+        "{%- set prefix = messages[0]['content'] + '\n' -%}\n{%- for m in messages[1:] -%}\n    {{ (prefix if loop.first else '') ~ m['content'] }}\n{%- endfor -%}",
+        "S\nABC",
+    );
+    check(
+        "{% for m in messages %}{{ messages[loop.index0 - 1].content if not loop.first }}{% endfor %}",
+        "SAB",
+    );
+    check(
+        "{% if messages[0].content is string %}s{% endif %}{% for c in messages[0].content %}{{ c }}{% endfor %}{% if d is iterable %}i{% endif %}",
+        "sSi",
+    );
+    check(
+        "{{ '</think>' in 'a</think>b' }}|{{ 'a</think>\n\nb'.split('</think>')[-1].lstrip('\n') }}",
+        "True|b",
+    );
+    check(
         "{% for m in messages %}{% if loop.index == 2 %}{% continue %}{% elif loop.last %}{% break %}{% endif %}{{ m.content }}{% endfor %}",
         "SB",
     );
@@ -114,6 +130,32 @@ fn a_refusal_has_the_text_of_the_template() {
     let in_macro = "{% macro f() %}{{ raise_exception('no') }}{% endmacro %}{{ f() }}";
     let error = render(in_macro, json!([])).unwrap_err();
     assert_eq!((error.kind, error.message.as_str()), (TemplateErrorKind::Raised, "no"));
+}
+
+#[test]
+fn a_refusal_names_the_message_that_was_read_last() {
+    let check = |source: &str, roles: &[&str], expected: Option<usize>, text: &str| {
+        let messages: Value = roles.iter().map(|role| json!({"role": role, "content": "x"})).collect();
+        let error = render(source, messages).unwrap_err();
+        assert_eq!((error.kind, error.message_index), (TemplateErrorKind::Raised, expected), "{roles:?}");
+        assert!(error.to_string().ends_with(text), "{error}");
+    };
+    let alternate = "{% if messages[0].role == 'system' %}{% set turns = messages[1:] %}{% else %}{% set turns = messages %}{% endif %}{% for m in turns %}{% if (m['role'] == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('must alternate') }}{% endif %}{{ m['content'] | trim }}{% endfor %}";
+    check(alternate, &["user", "user"], Some(1), ": must alternate (messages[1])");
+    check(alternate, &["system", "user", "assistant", "assistant"], Some(3), " (messages[3])");
+    check(alternate, &["assistant", "user"], Some(0), " (messages[0])");
+    let roles = "{% for m in messages %}{% if m.role not in ['user', 'assistant'] %}{{ raise_exception('Unknown role: ' + m.role) }}{% endif %}{% endfor %}";
+    check(roles, &["user", "developer", "user"], Some(1), ": Unknown role: developer (messages[1])");
+    let last = "{% for m in messages %}{{ m.content }}{% if loop.last and m.role != 'user' %}{{ raise_exception('ends with ' ~ m.role) }}{% endif %}{% endfor %}";
+    check(last, &["user", "assistant"], Some(1), ": ends with assistant (messages[1])");
+    let empty = "{% if messages | length == 0 %}{{ raise_exception('no messages') }}{% endif %}{% for k, v in messages[0].items() %}{{ raise_exception(k) }}{% endfor %}";
+    check(empty, &[], None, ": no messages");
+    check(empty, &["user"], Some(0), ": role (messages[0])");
+    // What is wrong with the template itself is of no message.
+    let error = render("{{ 1 + 'x' }}{{ messages[0].role }}", json!([{"role": "user"}])).unwrap_err();
+    assert_eq!((error.kind, error.message_index), (TemplateErrorKind::Render, None));
+    let error = render("{{ messages[0].content + 'x' }}", json!([{"content": [1]}])).unwrap_err();
+    assert_eq!((error.kind, error.message_index), (TemplateErrorKind::Render, Some(0)));
 }
 
 #[test]
