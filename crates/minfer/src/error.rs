@@ -71,6 +71,9 @@ pub enum Error {
     /// The run failed.
     #[error(transparent)]
     Runtime(#[from] runtime::RuntimeError),
+    /// A setting of the sampler makes no sense.
+    #[error(transparent)]
+    Sampling(#[from] sample::SettingsError),
     /// No token could be chosen.
     #[error("token {position} of the answer: {error}")]
     Sample {

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use runtime::{Item, Memory, Rows, SeqId};
-use sample::Settings;
+use sample::{Sampler, Settings};
 use text::StreamDecoder;
 
 use crate::{Error, Session};
@@ -94,8 +94,11 @@ impl Session {
         if prompt.len() > n_ctx {
             return Err(Error::PromptTooLong { prompt: prompt.len(), n_ctx });
         }
+        let sampler = Sampler::new(options.sampling.clone())?;
+        let n_vocab = self.model.tokenizer().n_vocab();
+        let choice = Choice { sampler, n_vocab, history: prompt.to_vec(), position: 0 };
         let seq = self.engine.create();
-        let answer = self.answer(seq, prompt, options, sink);
+        let answer = self.answer(seq, prompt, options, choice, sink);
         let memory = self.engine.memory();
         self.engine.remove(seq)?;
         Ok(Generation { memory, ..answer? })
@@ -106,11 +109,11 @@ impl Session {
         seq: SeqId,
         prompt: &[u32],
         options: &GenerateOptions,
+        choice: Choice,
         sink: &mut dyn FnMut(Event) -> ControlFlow<()>,
     ) -> Result<Generation, Error> {
         let started = Instant::now();
-        let n_vocab = self.model.tokenizer().n_vocab();
-        let mut answer = Answer::new(Choice { sampling: &options.sampling, n_vocab, position: 0 });
+        let mut answer = Answer::new(choice);
         let wanted = options.n_predict.unwrap_or(usize::MAX);
         if wanted == 0 {
             return Ok(answer.finish(FinishReason::Length));
@@ -178,14 +181,17 @@ impl Session {
         let items = [Item { seq, tokens, rows: Rows::Last }];
         self.engine.process(&items, &mut |_, _, logits| chosen = Some(choice.make(logits)))?;
         let position = choice.position;
+        let token =
+            chosen.expect("one row was asked for").map_err(|error| Error::Sample { position, error })?;
+        choice.history.push(token);
         choice.position += 1;
-        chosen.expect("one row was asked for").map_err(|error| Error::Sample { position, error })
+        Ok(token)
     }
 }
 
 /// An answer in the making.
-struct Answer<'a> {
-    choice: Choice<'a>,
+struct Answer {
+    choice: Choice,
     decoder: StreamDecoder,
     tokens: Vec<u32>,
     text: String,
@@ -193,8 +199,8 @@ struct Answer<'a> {
     first_token_at: Option<Instant>,
 }
 
-impl<'a> Answer<'a> {
-    fn new(choice: Choice<'a>) -> Answer<'a> {
+impl Answer {
+    fn new(choice: Choice) -> Answer {
         Answer {
             choice,
             decoder: StreamDecoder::new(),
@@ -225,15 +231,18 @@ impl<'a> Answer<'a> {
 }
 
 /// The next choice of one answer.
-struct Choice<'a> {
-    sampling: &'a Settings,
+struct Choice {
+    sampler: Sampler,
     n_vocab: usize,
+    /// Prompt and answer so far.
+    history: Vec<u32>,
     position: usize,
 }
 
-impl Choice<'_> {
-    fn make(&self, logits: &[f32]) -> Result<u32, sample::SampleError> {
+impl Choice {
+    fn make(&mut self, logits: &[f32]) -> Result<u32, sample::SampleError> {
         // Rows beyond the vocabulary are padding of the matrix.
-        sample::sample(&logits[..self.n_vocab.min(logits.len())], self.sampling, self.position as u64)
+        let logits = &logits[..self.n_vocab.min(logits.len())];
+        self.sampler.sample(logits, &self.history, self.position as u64)
     }
 }

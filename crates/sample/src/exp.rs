@@ -4,11 +4,17 @@
 const LEAST: f32 = -80.0;
 
 /// e to the power of `x`, for `x` at most 0; within 2e-7 of the exact value, relatively.
+#[inline(always)]
+pub(crate) fn exp(x: f32) -> f32 {
+    if x < LEAST { 0.0 } else { exp_bounded(x) }
+}
+
+/// [`exp`], but with the value at [`LEAST`] for all below.
 ///
 /// Without branches and calls, so that a loop over it becomes vector code; built only of operations
 /// that IEEE 754 rounds in one way, so that it has the same bits everywhere.
-#[inline]
-pub(crate) fn exp(x: f32) -> f32 {
+#[inline(always)]
+pub(crate) fn exp_bounded(x: f32) -> f32 {
     // Adding 1.5 x 2^23 leaves the nearest whole number in the low bits.
     const ROUND: f32 = 12_582_912.0;
     // ln 2 in two parts; the first has so few digits that its product with n is exact.
@@ -27,8 +33,7 @@ pub(crate) fn exp(x: f32) -> f32 {
         sum = sum * r + coefficient;
     }
     let exponent = shifted.to_bits().wrapping_sub(ROUND.to_bits()).wrapping_add(127);
-    let power_of_two = f32::from_bits(exponent << 23);
-    if x < LEAST { 0.0 } else { sum * power_of_two }
+    sum * f32::from_bits(exponent << 23)
 }
 
 #[cfg(test)]

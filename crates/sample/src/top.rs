@@ -39,13 +39,23 @@ pub fn argmax(logits: &[f32]) -> Result<u32, SampleError> {
 pub fn top_n(logits: &[f32], n: usize) -> Vec<(u32, f32)> {
     // The worst of the best is on top, to be replaced by a better one.
     let mut best = BinaryHeap::with_capacity(n.min(logits.len()) + 1);
-    for (id, &logit) in logits.iter().enumerate().filter(|(_, logit)| !logit.is_nan()) {
-        let candidate = Reverse(Ranked { logit, id: id as u32 });
-        if best.len() < n {
-            best.push(candidate);
-        } else if best.peek().is_some_and(|worst| candidate < *worst) {
-            best.pop();
-            best.push(candidate);
+    let mut worst = f32::NEG_INFINITY;
+    for (index, chunk) in logits.chunks(CHUNK).enumerate() {
+        // Equals of the worst come later than it.
+        if best.len() == n && chunk.iter().fold(true, |all, &logit| all & (logit <= worst)) {
+            continue;
+        }
+        for (offset, &logit) in chunk.iter().enumerate().filter(|(_, logit)| !logit.is_nan()) {
+            if best.len() == n && logit <= worst {
+                continue;
+            }
+            best.push(Reverse(Ranked { logit, id: (index * CHUNK + offset) as u32 }));
+            if best.len() > n {
+                best.pop();
+            }
+            if best.len() == n {
+                worst = best.peek().map_or(f32::INFINITY, |worst| worst.0.logit);
+            }
         }
     }
     let sorted = best.into_sorted_vec();

@@ -25,7 +25,8 @@ pub fn run(args: RunArgs, machine: &MachineArgs, started: Instant) -> Result<()>
     let load_time = load_started.elapsed();
 
     let seed = u64::try_from(args.seed).unwrap_or_else(|_| fresh_seed());
-    let generate = GenerateOptions { n_predict, sampling: Sampling { temperature: args.temp, seed } };
+    let sampling = Sampling { temperature: args.temp, seed, ..Sampling::default() };
+    let generate = GenerateOptions { n_predict, sampling };
     let generation = answer(&mut session, &prompt, &generate, args.engine.json)?;
     if args.engine.json {
         let timings = Timings { started, load_time, prompt_tokens: prompt.len() };

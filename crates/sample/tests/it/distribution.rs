@@ -1,13 +1,17 @@
-//! Properties of sampling on small rows of logits.
+//! Draws, probabilities and errors.
 
 use arbtest::arbitrary::{Result, Unstructured};
 use arbtest::arbtest;
-use sample::{SampleError, Settings, TEMPERATURE_MIN, argmax, log_softmax_at, sample, top_n};
+use sample::{SampleError, Sampler, Settings, TEMPERATURE_MIN, argmax, log_softmax_at, logprobs, top_n};
 
 const INF: f32 = f32::INFINITY;
 
 fn at(temperature: f32, seed: u64) -> Settings {
-    Settings { temperature, seed }
+    Settings { temperature, seed, ..Settings::default() }
+}
+
+fn sample(logits: &[f32], settings: &Settings, position: u64) -> std::result::Result<u32, SampleError> {
+    Sampler::new(settings.clone()).expect("valid settings").sample(logits, &[], position)
 }
 
 /// A row of 1 to 300 logits, with ties, forbidden tokens and, sometimes, large numbers.
@@ -138,10 +142,6 @@ fn wrong_input_is_an_error_that_says_what_is_wrong() {
         let error = sample(row, &at(temperature, 0), 0).unwrap_err();
         assert_eq!(error.to_string(), expected);
     };
-    let finite = "expected a finite number, 0 or more";
-    check(&[1.0], f32::NAN, &format!("the temperature is NaN; {finite}"));
-    check(&[1.0], -1.0, &format!("the temperature is -1; {finite}"));
-    check(&[1.0], INF, &format!("the temperature is inf; {finite}"));
     for temperature in [0.0, 1.0] {
         check(&[1.0, f32::NAN, f32::NAN], temperature, "no token possible: the logit of token 1 is NaN");
         let none = "no token possible: none of the 2 logits is above minus infinity";
@@ -166,6 +166,7 @@ fn log_probabilities_are_near_the_exact_ones_and_sum_to_one() {
             let log = log_softmax_at(&row, id as u32).unwrap();
             sum += libm::exp(log);
             if *share > 0.0 {
+                assert_eq!(logprobs(&row, id as u32, 0), Ok((log, Vec::new())));
                 assert!((log - libm::log(*share)).abs() < 1e-6, "{log} for a share of {share}");
             }
         }
@@ -193,4 +194,19 @@ fn top_n_is_the_beginning_of_the_sorted_row() {
         }
         Ok(())
     });
+}
+
+#[test]
+fn logprobs_are_those_of_the_best_tokens_and_of_the_one_chosen() {
+    let row = [0.25f32, 0.125, 0.0, 0.5, 0.125].map(f32::ln);
+    let (chosen, best) = logprobs(&row, 1, 3).unwrap();
+    assert!((chosen - 0.125f64.ln()).abs() < 1e-6);
+    let ids: Vec<u32> = best.iter().map(|token| token.0).collect();
+    assert_eq!(ids, [3, 0, 1]);
+    assert!((best[0].1 - 0.5f64.ln()).abs() < 1e-6);
+    assert_eq!(best[2].1, chosen);
+    assert_eq!(logprobs(&row, 2, 9).unwrap().0, f64::NEG_INFINITY);
+    assert_eq!(logprobs(&row, 2, 9).unwrap().1.len(), 5);
+    assert_eq!(logprobs(&row, 5, 1), Err(SampleError::IdOutOfRange { id: 5, count: 5 }));
+    assert_eq!(logprobs(&[-INF], 0, 1), Err(SampleError::NoTokenPossible { count: 1 }));
 }
