@@ -11,9 +11,10 @@ use cpu::matmul::{Activations, Output, Weights, activation_dtype, matmul, scratc
 use cpu::quantize::quantize_row;
 use graph::DType;
 
-const TYPES: [DType; 6] = [DType::Q4_0, DType::Q4_1, DType::Q8_0, DType::F16, DType::BF16, DType::F32];
+const TYPES: [DType; 7] =
+    [DType::Q4_0, DType::Q4_1, DType::Q8_0, DType::Q6_K, DType::F16, DType::BF16, DType::F32];
 const TOKENS: [usize; 9] = [1, 2, 3, 4, 5, 6, 8, 64, 512];
-const SHAPES: [(usize, usize); 3] = [(1536, 576), (576, 1536), (49152, 576)];
+const SHAPES: [(usize, usize); 3] = [(1536, 768), (768, 1536), (49152, 768)];
 
 fn main() {
     let mut isa = Isa::detect();
@@ -67,15 +68,16 @@ fn measure(isa: Isa, dtype: DType, rows: usize, cols: usize, tokens: usize) -> D
     };
     let mut data: Vec<u8> = (0..rows * dtype.row_bytes(cols)).map(|_| random() as u8).collect();
     // Ordinary scales: NaNs and subnormals could take other paths in the CPU.
-    let one = match dtype {
-        DType::F32 => 1f32.to_le_bytes().to_vec(),
-        DType::BF16 => vec![0x80, 0x3f],
-        _ => vec![0x00, 0x3c],
+    let (one, places): (&[u8], &[usize]) = match dtype {
+        DType::F32 => (&[0x00, 0x00, 0x80, 0x3f], &[0]),
+        DType::BF16 => (&[0x80, 0x3f], &[0]),
+        DType::Q4_1 => (&[0x00, 0x3c], &[0, 2]),
+        DType::Q6_K => (&[0x00, 0x3c], &[208]),
+        _ => (&[0x00, 0x3c], &[0]),
     };
     for block in data.chunks_exact_mut(dtype.block_bytes()) {
-        block[..one.len()].copy_from_slice(&one);
-        if dtype == DType::Q4_1 {
-            block[2..4].copy_from_slice(&one);
+        for place in places {
+            block[*place..][..one.len()].copy_from_slice(one);
         }
     }
     let x: Vec<f32> = (0..tokens * cols).map(|_| random() as f32 / 1e9 - 1.0).collect();

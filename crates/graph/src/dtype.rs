@@ -23,6 +23,8 @@ pub enum DType {
     Q4_1,
     /// Blocks of 32: f16 scale, 32 signed bytes.
     Q8_0,
+    /// Blocks of 256: 6-bit numbers less 32, in sixteenths with a signed byte as scale, f16 scale of all.
+    Q6_K,
     /// Activations in blocks of 32 signed bytes with f32 scale, f32 scaled sum and the integer sums
     /// of the two halves. A row of `n = 32 b` elements is stored as four arrays one after the other,
     /// `q: i8[n]`, `d: f32[b]`, `s: f32[b]`, `sum: i16[2 b]`, padded to a multiple of 64 bytes.
@@ -34,14 +36,24 @@ pub const A32_ROW_ALIGN: usize = 64;
 
 impl DType {
     /// All types, in the order of their declaration.
-    pub const ALL: [DType; 8] =
-        [DType::F32, DType::F16, DType::BF16, DType::I32, DType::Q4_0, DType::Q4_1, DType::Q8_0, DType::A32];
+    pub const ALL: [DType; 9] = [
+        DType::F32,
+        DType::F16,
+        DType::BF16,
+        DType::I32,
+        DType::Q4_0,
+        DType::Q4_1,
+        DType::Q8_0,
+        DType::Q6_K,
+        DType::A32,
+    ];
 
     /// Elements in a block; a row holds whole blocks.
     pub const fn block_elements(self) -> usize {
         match self {
             DType::F32 | DType::F16 | DType::BF16 | DType::I32 => 1,
             DType::Q4_0 | DType::Q4_1 | DType::Q8_0 | DType::A32 => 32,
+            DType::Q6_K => 256,
         }
     }
 
@@ -53,6 +65,7 @@ impl DType {
             DType::Q4_0 => 18,
             DType::Q4_1 => 20,
             DType::Q8_0 => 34,
+            DType::Q6_K => 210,
             DType::A32 => 44,
         }
     }
@@ -77,6 +90,7 @@ impl DType {
             DType::Q4_0 => "Q4_0",
             DType::Q4_1 => "Q4_1",
             DType::Q8_0 => "Q8_0",
+            DType::Q6_K => "Q6_K",
             DType::A32 => "A32",
         }
     }

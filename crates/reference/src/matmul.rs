@@ -42,6 +42,7 @@ pub fn dequantize(dtype: DType, data: &[u8]) -> Vec<f32> {
             let d = half(b);
             out.extend(b[2..34].iter().map(|q| f32::from(q.cast_signed()) * d));
         }),
+        DType::Q6_K => (210, q6_k),
         DType::I32 | DType::A32 => panic!("{dtype} is no type of weights"),
     };
     assert!(data.len().is_multiple_of(bytes));
@@ -50,6 +51,25 @@ pub fn dequantize(dtype: DType, data: &[u8]) -> Vec<f32> {
         of_block(block, &mut values);
     }
     values
+}
+
+/// 128 bytes of low nibbles, 64 of upper pairs of bits, 16 scales, the scale of all.
+fn q6_k(b: &[u8], out: &mut Vec<f32>) {
+    let (ql, qh, scales, d) = (&b[..128], &b[128..192], &b[192..208], half(&b[208..]));
+    for half in 0..2 {
+        let (ql, qh) = (&ql[64 * half..][..64], &qh[32 * half..][..32]);
+        let mut q = [0; 128];
+        for l in 0..32 {
+            q[l] = ql[l] % 16 + 16 * (qh[l] % 4);
+            q[l + 32] = ql[l + 32] % 16 + 16 * (qh[l] / 4 % 4);
+            q[l + 64] = ql[l] / 16 + 16 * (qh[l] / 16 % 4);
+            q[l + 96] = ql[l + 32] / 16 + 16 * (qh[l] / 64);
+        }
+        for (q, scale) in q.chunks_exact(16).zip(&scales[8 * half..]) {
+            let scale = d * f32::from(scale.cast_signed());
+            out.extend(q.iter().map(|q| scale * (f32::from(*q) - 32.0)));
+        }
+    }
 }
 
 /// The low nibbles of all bytes, then the high ones.

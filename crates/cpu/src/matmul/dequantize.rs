@@ -3,11 +3,13 @@
 use graph::DType;
 use half::{bf16, f16};
 
+use super::super_block::{Q6K, SUB, SUPER, SuperBlock};
+
 /// Elements in a block of the 32-element types.
 pub(super) const BLOCK: usize = 32;
 
-/// Writes the value of each of a row's weights: exact, except that Q4_1 rounds its sum
-/// `q * d + m` once, as no `f32` may hold it.
+/// Writes the value of each of a row's weights: exact, except that types with minima round the sum
+/// of product and minimum once, as no `f32` may hold it.
 ///
 /// # Panics
 /// On types that are no weights (I32, A32), and if `data` is not the `dtype.row_bytes(out.len())`
@@ -21,6 +23,7 @@ pub fn dequantize_row(dtype: DType, data: &[u8], out: &mut [f32]) {
         DType::Q4_0 => blocks::<Q4_0, 18>(data, out),
         DType::Q4_1 => blocks::<Q4_1, 20>(data, out),
         DType::Q8_0 => blocks::<Q8_0, 34>(data, out),
+        DType::Q6_K => super_blocks::<Q6K, 210>(data, out),
         DType::I32 | DType::A32 => panic!("{dtype} is no type of weights"),
     }
 }
@@ -36,6 +39,16 @@ fn blocks<T: Block<BYTES>, const BYTES: usize>(data: &[u8], out: &mut [f32]) {
         let block = T::unpack(bytes);
         for (out, q) in out.iter_mut().zip(block.q) {
             *out = f32::from(q) * block.scale + block.min;
+        }
+    }
+}
+
+fn super_blocks<T: SuperBlock<BYTES>, const BYTES: usize>(data: &[u8], out: &mut [f32]) {
+    for (out, bytes) in out.chunks_exact_mut(SUPER).zip(data.as_chunks().0) {
+        let block = T::unpack(bytes);
+        for (k, out) in out.iter_mut().enumerate() {
+            let scale = f32::from(block.scale[k / SUB]) * block.d;
+            *out = f32::from(block.q[k]) * scale - f32::from(block.min[k / SUB]) * block.dmin;
         }
     }
 }
@@ -89,6 +102,6 @@ fn nibbles(bytes: &[u8]) -> [i8; BLOCK] {
     std::array::from_fn(|i| (bytes[i % 16] >> (i / 16 * 4) & 15) as i8)
 }
 
-fn half_at(bytes: &[u8], at: usize) -> f32 {
+pub(super) fn half_at(bytes: &[u8], at: usize) -> f32 {
     f16::from_le_bytes([bytes[at], bytes[at + 1]]).to_f32()
 }

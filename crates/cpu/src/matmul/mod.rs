@@ -14,6 +14,7 @@ mod avx2;
 mod dequantize;
 mod fma;
 mod scalar;
+mod super_block;
 
 pub use dequantize::dequantize_row;
 pub use fma::fma;
@@ -24,7 +25,7 @@ pub const ROW_STEP: usize = 16;
 /// A weight matrix as it lies in the file: rows one after the other, each of `cols` elements.
 #[derive(Clone, Copy)]
 pub struct Weights<'a> {
-    /// F32, F16, BF16, Q4_0, Q4_1 or Q8_0.
+    /// Any type but I32 and A32.
     pub dtype: DType,
     /// Elements of a row, whole blocks of the type.
     pub cols: usize,

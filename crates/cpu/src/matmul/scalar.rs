@@ -7,6 +7,7 @@ use half::{bf16, f16};
 
 use super::dequantize::{BLOCK, Block, Q4_0, Q4_1, Q8_0};
 use super::fma::fma;
+use super::super_block::{Q6K, SUB, SUPER, SuperBlock};
 use super::{Activations, Output, Weights, activation_dtype};
 use crate::quantize::A32Offsets;
 
@@ -20,6 +21,7 @@ pub(super) unsafe fn matmul(w: &Weights, rows: Range<usize>, x: &Activations, y:
         DType::Q4_0 => dot_blocks::<Q4_0, 18>,
         DType::Q4_1 => dot_blocks::<Q4_1, 20>,
         DType::Q8_0 => dot_blocks::<Q8_0, 34>,
+        DType::Q6_K => dot_super_blocks::<Q6K, 210>,
         DType::I32 | DType::A32 => panic!("{} is no type of weights", w.dtype),
     };
     let w_bytes = w.dtype.row_bytes(w.cols);
@@ -50,6 +52,44 @@ fn dot_blocks<T: Block<BYTES>, const BYTES: usize>(w: &[u8], x: &[u8], cols: usi
         }
     }
     if T::MINIMA { acc + min } else { acc }
+}
+
+/// Blocks of 256: inside one a chain for the products and one for the minima, over its blocks of 32;
+/// then a step of the chains over super-blocks.
+fn dot_super_blocks<T: SuperBlock<BYTES>, const BYTES: usize>(w: &[u8], x: &[u8], cols: usize) -> f32 {
+    let at = A32Offsets::of(cols);
+    let (mut acc, mut min) = (0.0, 0.0);
+    for (index, bytes) in w.as_chunks().0.iter().enumerate() {
+        let weights = T::unpack(bytes);
+        let q = &x[index * SUPER..][..SUPER];
+        let (mut t, mut u) = (0.0, 0.0);
+        for block in 0..SUPER / BLOCK {
+            let x_block = index * (SUPER / BLOCK) + block;
+            let product = |k: usize| {
+                let (w, x) = (i32::from(weights.q[k]), i32::from(q[k] as i8));
+                i32::from(weights.scale[k / SUB]) * w * x
+            };
+            let integer: i32 = (block * BLOCK..(block + 1) * BLOCK).map(product).sum();
+            let dx = f32_at(x, at.d, x_block);
+            t = fma(integer as f32, dx, t);
+            let sub = 2 * block;
+            match T::MINIMA {
+                0 => {}
+                1 => u = fma(f32::from(weights.min[sub]), f32_at(x, at.s, x_block), u),
+                _ => {
+                    for half in 0..2 {
+                        let sum = i16::from_le_bytes(x[at.sum + 2 * (2 * x_block + half)..].as_chunks().0[0]);
+                        u = fma(f32::from(weights.min[sub + half]), dx * f32::from(sum), u);
+                    }
+                }
+            }
+        }
+        acc = fma(t, weights.d, acc);
+        if T::MINIMA > 0 {
+            min = fma(u, weights.dmin, min);
+        }
+    }
+    if T::MINIMA > 0 { acc - min } else { acc }
 }
 
 /// Partial sums in a dot product of floats.

@@ -10,6 +10,11 @@ use crate::support::{Random, TYPES, pack, products, tiers};
 /// times on its way (16 partial sums, or one rounding a block), each by at most 2^-24 of it.
 const ROUNDING: f32 = 1e-5;
 
+/// At least so many columns, in whole blocks.
+fn columns(dtype: DType, least: usize) -> usize {
+    least.next_multiple_of(dtype.block_elements())
+}
+
 /// The tolerance of each product: rounding, and for quantized activations half a step `d / 2` of
 /// their block for every weight (with a little for the rounding of the step itself).
 fn check(dtype: DType, cols: usize, data: &[u8], x: &[f32], tokens: usize) {
@@ -46,7 +51,7 @@ fn random_products_are_within_half_a_step_of_the_activations() {
     for dtype in TYPES {
         for _ in 0..12 {
             let (cols, rows, tokens) =
-                (32 * (1 + random.below(22)), 1 + random.below(20), 1 + random.below(10));
+                (columns(dtype, 32 * (1 + random.below(22))), 1 + random.below(20), 1 + random.below(10));
             let data = random.weights(dtype, rows * cols);
             let x = random.activations(tokens * cols);
             check(dtype, cols, &data, &x, tokens);
@@ -58,8 +63,8 @@ fn random_products_are_within_half_a_step_of_the_activations() {
 fn stored_weights_have_the_reference_values_exactly() {
     let mut random = Random(0x1111_2222_3333_4444);
     for dtype in TYPES {
-        let data = random.weights(dtype, 640);
-        let mut found = vec![0.0; 640];
+        let data = random.weights(dtype, 1280);
+        let mut found = vec![0.0; 1280];
         dequantize_row(dtype, &data, &mut found);
         assert_eq!(found, reference::matmul::dequantize(dtype, &data), "{dtype}");
     }
@@ -78,6 +83,8 @@ fn eights(dtype: DType, cols: usize) -> Vec<u8> {
         DType::Q4_1 => [half(0.5).to_vec(), half(0.5).to_vec(), vec![0xff; 16]].concat(),
         // -0.0625 times -128, the one value without a counterpart.
         DType::Q8_0 => [half(-0.0625).to_vec(), vec![0x80; 32]].concat(),
+        // -0.0625 times 4 times -32.
+        DType::Q6_K => [vec![0; 192], vec![4; 16], half(-0.0625).to_vec()].concat(),
         DType::I32 | DType::A32 => unreachable!(),
     };
     block.repeat(cols / dtype.block_elements())
@@ -102,9 +109,11 @@ fn long_rows_of_large_values_neither_overflow_nor_drift() {
 fn rows_with_one_element_of_any_size_keep_it() {
     let mut random = Random(0xabcd_1234_5678_0001);
     for dtype in TYPES {
-        let cols = 96;
+        let cols = columns(dtype, 96);
         let data = random.weights(dtype, cols * 5);
-        for value in [1e5, -1e5, 6e4, 1e-8, -1e-8, 1e-30, 1e36] {
+        // Inside a super-block sums still lack its scale, so they overflow sooner.
+        let huge = if dtype.block_elements() == 256 { 1e33 } else { 1e36 };
+        for value in [1e5, -1e5, 6e4, 1e-8, -1e-8, 1e-30, huge] {
             for place in [0, 15, 16, 31, 32, 95] {
                 let mut x = vec![0.0; cols];
                 x[place] = value;
@@ -118,12 +127,12 @@ fn rows_with_one_element_of_any_size_keep_it() {
 fn a_block_of_equal_large_values_is_summed_without_saturation() {
     let mut random = Random(0xabcd_1234_5678_0003);
     for dtype in TYPES {
-        let cols = 64;
+        let cols = columns(dtype, 64);
         let data = random.weights(dtype, cols * 9);
         for value in [3000.0, -3000.0] {
             let mut x = vec![0.0; cols * 5];
             for token in x.chunks_exact_mut(cols) {
-                token[32..].fill(value);
+                token[32..64].fill(value);
             }
             check(dtype, cols, &data, &x, 5);
         }
@@ -134,7 +143,7 @@ fn a_block_of_equal_large_values_is_summed_without_saturation() {
 fn activations_that_are_no_numbers_give_products_that_are_none() {
     let mut random = Random(0xabcd_1234_5678_0005);
     for dtype in TYPES {
-        let cols = 64;
+        let cols = columns(dtype, 64);
         let data = random.weights(dtype, cols * 9);
         let w = Weights { dtype, cols, rows: 9, data: &data };
         for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {

@@ -8,7 +8,24 @@ use cpu::quantize::quantize_row;
 use graph::DType;
 
 /// Every type of weights.
-pub const TYPES: [DType; 6] = [DType::F32, DType::F16, DType::BF16, DType::Q4_0, DType::Q4_1, DType::Q8_0];
+pub const TYPES: [DType; 7] =
+    [DType::F32, DType::F16, DType::BF16, DType::Q4_0, DType::Q4_1, DType::Q8_0, DType::Q6_K];
+
+/// Those whose activations are quantized too.
+pub fn quantized() -> impl Iterator<Item = DType> {
+    TYPES.into_iter().filter(|t| t.is_quantized())
+}
+
+/// Byte offsets of the half-precision scales in a block of a quantized type, and the size of each:
+/// all but them is integers.
+pub fn scales(dtype: DType) -> &'static [(usize, f32)] {
+    match dtype {
+        DType::Q4_0 | DType::Q8_0 => &[(0, 0.1)],
+        DType::Q4_1 => &[(0, 0.1), (2, 1.0)],
+        DType::Q6_K => &[(208, 0.002)],
+        DType::F32 | DType::F16 | DType::BF16 | DType::I32 | DType::A32 => &[],
+    }
+}
 
 /// The tiers that this machine has, besides the scalar one.
 pub fn tiers() -> impl Iterator<Item = Isa> {
@@ -52,9 +69,9 @@ impl Random {
                 DType::BF16 => block.copy_from_slice(&half::bf16::from_f32(value).to_le_bytes()),
                 _ => {
                     block.fill_with(|| self.bits() as u8);
-                    block[..2].copy_from_slice(&half);
-                    if dtype == DType::Q4_1 {
-                        block[2..4].copy_from_slice(&half::f16::from_f32(self.unit()).to_le_bytes());
+                    for (at, size) in scales(dtype) {
+                        let scale = half::f16::from_f32(self.unit() * size);
+                        block[*at..][..2].copy_from_slice(&scale.to_le_bytes());
                     }
                 }
             }

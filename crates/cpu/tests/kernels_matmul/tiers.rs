@@ -6,10 +6,14 @@ use cpu::isa::Isa;
 use cpu::matmul::{Activations, Output, Weights, matmul, scratch_bytes};
 use graph::DType;
 
-use crate::support::{Random, TYPES, pack, products, tiers};
+use crate::support::{Random, TYPES, pack, products, quantized, scales, tiers};
 
 fn columns(random: &mut Random, dtype: DType) -> usize {
-    if dtype.is_quantized() { 32 * (1 + random.below(9)) } else { 1 + random.below(200) }
+    match dtype.block_elements() {
+        1 => 1 + random.below(200),
+        32 => 32 * (1 + random.below(9)),
+        block => block * (1 + random.below(4)),
+    }
 }
 
 fn check(random: &mut Random, dtype: DType, cols: usize, rows: usize, tokens: usize, range: Range<usize>) {
@@ -83,7 +87,7 @@ fn tiers_agree_on_float_rows_wider_than_a_block() {
 #[test]
 fn tiers_agree_on_more_tokens_than_a_block() {
     let mut random = Random(0x2222_1234_0000_0001);
-    for dtype in [DType::Q4_0, DType::Q4_1, DType::Q8_0] {
+    for dtype in quantized() {
         check(&mut random, dtype, 2048, 10, 131, 0..10);
     }
 }
@@ -94,7 +98,7 @@ fn tiers_agree_on_operands_of_any_alignment() {
     let mut random = Random(0x4444_1234_0000_0001);
     for dtype in TYPES {
         for tokens in [1, 2, 5, 9] {
-            let (cols, rows) = (128, 19);
+            let (cols, rows) = (128.max(dtype.block_elements()), 19);
             let mut data = random.weights(dtype, cols * rows);
             let (mut x, stride) = pack(dtype, &random.activations(cols * tokens), cols);
             let w = Weights { dtype, cols, rows, data: &data };
@@ -120,13 +124,16 @@ fn tiers_agree_on_operands_of_any_alignment() {
 #[test]
 fn tiers_agree_on_wide_rows_at_the_ends_of_the_integer_range() {
     let mut random = Random(0x5555_1234_0000_0001);
-    for dtype in [DType::Q4_0, DType::Q4_1, DType::Q8_0] {
+    for dtype in quantized() {
         for fill in [0x00, 0x7f, 0x80, 0xff] {
             let (cols, rows) = (2048, 11);
             let mut data = random.weights(dtype, cols * rows);
-            let header = dtype.block_bytes() % 16;
             for block in data.chunks_exact_mut(dtype.block_bytes()) {
-                block[header..].fill(fill);
+                let before = block.to_vec();
+                block.fill(fill);
+                for (at, _) in scales(dtype) {
+                    block[*at..][..2].copy_from_slice(&before[*at..][..2]);
+                }
             }
             for tokens in [1, 2, 9] {
                 for value in [1.0, -1.0] {
@@ -149,7 +156,7 @@ fn batches_and_ranges_do_not_change_a_bit() {
     let mut random = Random(0x7777_1234_0000_0001);
     for isa in tiers().chain([Isa::Scalar]) {
         for dtype in TYPES {
-            let (cols, rows, tokens) = (96, 45, 23);
+            let (cols, rows, tokens) = (96.max(dtype.block_elements()), 45, 23);
             let data = random.weights(dtype, cols * rows);
             let x = random.activations(cols * tokens);
             let w = Weights { dtype, cols, rows, data: &data };

@@ -80,6 +80,16 @@ pub(super) fn halves(words: __m256i) -> [__m256; 2] {
     [_mm256_cvtph_ps(_mm256_castsi256_si128(sorted)), _mm256_cvtph_ps(_mm256_extracti128_si256::<1>(sorted))]
 }
 
+/// The byte of that index in each lane, below 4, sign-extended to 16 bits, twice.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn signed_pair(words: __m256i, index: usize) -> __m256i {
+    let first = _mm_setr_epi8(-128, 0, -128, 0, -128, 4, -128, 4, -128, 8, -128, 8, -128, 12, -128, 12);
+    let pick = _mm_add_epi8(first, _mm_set1_epi32(0x0100_0100 * index as i32));
+    // The byte goes to the upper half of each 16 bits, above a zero.
+    _mm256_srai_epi16::<8>(_mm256_shuffle_epi8(words, _mm256_broadcastsi128_si256(pick)))
+}
+
 /// Writes the first `count` lanes.
 ///
 /// # Safety

@@ -1,7 +1,8 @@
 //! AVX2 kernels of the matrix products.
 //!
 //! Types in blocks of 32 share two kernels, [`few`] and [`panel`]; a type is one implementation of
-//! [`Block32`]. Floats have theirs in [`float`].
+//! [`Block32`]. Types in blocks of 256 share [`super_kernel`]; a type is one implementation of
+//! [`SuperBlock`]. Floats have theirs in [`float`].
 
 use std::ops::Range;
 
@@ -15,9 +16,13 @@ mod float;
 mod lanes;
 mod panel;
 mod q4;
+mod q6_k;
 mod q8;
+mod super_block;
+mod super_kernel;
 
 use block32::Block32;
+use super_block::SuperBlock;
 
 /// Tokens from which on unpacking a panel pays: where [`few`] would need a second pass.
 const PANEL_TOKENS: usize = few::TOKENS + 1;
@@ -40,6 +45,7 @@ pub(super) unsafe fn matmul(
             DType::Q4_0 => blocks::<q4::Q4_0>(w, rows, x, y, scratch),
             DType::Q4_1 => blocks::<q4::Q4_1>(w, rows, x, y, scratch),
             DType::Q8_0 => blocks::<q8::Q8_0>(w, rows, x, y, scratch),
+            DType::Q6_K => super_blocks::<q6_k::Q6K>(w, rows, x, y, scratch),
             DType::I32 | DType::A32 => panic!("{} is no type of weights", w.dtype),
         }
     }
@@ -51,6 +57,7 @@ pub(super) fn scratch_bytes(dtype: DType, cols: usize, tokens: usize) -> usize {
         DType::Q4_0 => blocks_scratch_bytes::<q4::Q4_0>(cols, tokens),
         DType::Q4_1 => blocks_scratch_bytes::<q4::Q4_1>(cols, tokens),
         DType::Q8_0 => blocks_scratch_bytes::<q8::Q8_0>(cols, tokens),
+        DType::Q6_K => super_blocks_scratch_bytes::<q6_k::Q6K>(cols, tokens),
         DType::I32 | DType::A32 => panic!("{dtype} is no type of weights"),
     }
 }
@@ -76,4 +83,28 @@ unsafe fn blocks<T: Block32>(
 
 fn blocks_scratch_bytes<T: Block32>(cols: usize, tokens: usize) -> usize {
     if tokens < PANEL_TOKENS { 0 } else { panel::scratch_bytes::<T>(cols) }
+}
+
+/// # Safety
+/// As [`matmul`].
+unsafe fn super_blocks<T: SuperBlock>(
+    w: &Weights,
+    rows: Range<usize>,
+    x: &Activations,
+    y: &Output,
+    scratch: &mut [u8],
+) {
+    // SAFETY: the same conditions.
+    unsafe {
+        if x.tokens < PANEL_TOKENS {
+            super_kernel::few::<T>(w, rows, x, y, scratch);
+        } else {
+            super_kernel::panel::<T>(w, rows, x, y, scratch);
+        }
+    }
+}
+
+fn super_blocks_scratch_bytes<T: SuperBlock>(cols: usize, tokens: usize) -> usize {
+    // Few tokens need room for one block; more for fewer tokens than planned is never asked for.
+    if tokens < PANEL_TOKENS { super_kernel::few_bytes::<T>() } else { super_kernel::panel_bytes::<T>(cols) }
 }

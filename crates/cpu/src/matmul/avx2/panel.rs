@@ -9,13 +9,13 @@ use crate::matmul::{Activations, Output, Weights};
 use crate::quantize::A32Offsets;
 
 /// Vectors start at multiples of this many bytes, so that none lies in two cache lines.
-const ALIGN: usize = 64;
+pub(super) const ALIGN: usize = 64;
 
 /// Bytes of activations that are used again and again while they lie in the second-level cache.
-const TOKENS_BYTES: usize = 256 << 10;
+pub(super) const TOKENS_BYTES: usize = 256 << 10;
 
 /// Tokens that pay for unpacking once more, whatever their size.
-const TOKENS_MIN: usize = 128;
+pub(super) const TOKENS_MIN: usize = 128;
 
 /// Bytes of the groups of a block: eight times two vectors.
 const GROUPS: usize = 8 * 64;
@@ -193,7 +193,7 @@ unsafe fn tile<T: Block32, const N: usize>(
 /// each: it must have the sums of all tokens in registers, group after group.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn in_register(mut sum: __m256i) -> __m256i {
+pub(super) fn in_register(mut sum: __m256i) -> __m256i {
     // SAFETY: no instruction at all; the value is as before.
     unsafe { std::arch::asm!("/* {0} */", inout(ymm_reg) sum, options(nomem, nostack, preserves_flags)) };
     sum

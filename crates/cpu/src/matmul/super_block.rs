@@ -1,0 +1,30 @@
+//! Stored weights in blocks of 256, in portable code: the numbers that a block holds.
+
+mod q6_k;
+
+pub(super) use q6_k::Q6K;
+
+/// Elements in a super-block.
+pub(super) const SUPER: usize = 256;
+
+/// Elements that share a scale or a minimum, at the least.
+pub(super) const SUB: usize = 16;
+
+/// A block of 256 weights: element `k` is `q[k] * scale[k / 16] * d - min[k / 16] * dmin`.
+pub(super) struct UnpackedSuper {
+    pub q: [i8; SUPER],
+    pub scale: [i16; SUPER / SUB],
+    /// 0 in types without minima.
+    pub min: [u8; SUPER / SUB],
+    pub d: f32,
+    /// 0 in types without minima.
+    pub dmin: f32,
+}
+
+/// A type of weights in blocks of 256 of `BYTES` bytes.
+pub(super) trait SuperBlock<const BYTES: usize> {
+    /// Minima of 32 elements: none, one, or one for each half.
+    const MINIMA: usize;
+
+    fn unpack(bytes: &[u8; BYTES]) -> UnpackedSuper;
+}
