@@ -4,6 +4,8 @@
 mod encoding;
 #[path = "text/long_runs.rs"]
 mod long_runs;
+#[path = "text/models.rs"]
+mod models;
 #[path = "text/pretokenizers.rs"]
 mod pretokenizers;
 #[path = "text/published.rs"]
