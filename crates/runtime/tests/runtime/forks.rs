@@ -26,8 +26,11 @@ fn forked_and_truncated_sequences_equal_fresh_ones() {
             let a = engine.create();
             append(&mut engine, a, &prompt[..at]);
             let b = engine.fork(a).unwrap();
-            let tail_a = append(&mut engine, a, &left);
-            let tail_b = append(&mut engine, b, &right);
+            // In turns, so that each reads what it wrote before the other wrote.
+            let mut tail_a = append(&mut engine, a, &left[..20]);
+            let mut tail_b = append(&mut engine, b, &right[..5]);
+            tail_a.extend(append(&mut engine, a, &left[20..]));
+            tail_b.extend(append(&mut engine, b, &right[5..]));
             let what = format!("{case:?} forked at {at}");
             assert_same_bits(&fresh(&setup, &[&prompt[..at], &left].concat(), 50), &tail_a, &what);
             assert_same_bits(&fresh(&setup, &[&prompt[..at], &right].concat(), 41), &tail_b, &what);
