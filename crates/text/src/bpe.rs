@@ -7,8 +7,8 @@ use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
 use crate::merge::{Merge, NO_MERGE, NONE, Pairs, Word, pair};
-use crate::vocabulary::{Strings, TokenKind, TokenTable};
-use crate::{Error, bytes};
+use crate::token_table::TokenTable;
+use crate::{Error, Strings, TokenKind, bytes};
 
 /// The merges of a vocabulary by pair of tokens.
 pub(crate) struct Bpe {

@@ -14,9 +14,13 @@
 mod error;
 mod vocabulary;
 
+mod token_table;
+
 mod tokenizer;
 
 mod special;
+
+mod algorithm;
 
 mod merge;
 mod word_cache;

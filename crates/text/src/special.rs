@@ -5,7 +5,8 @@ use std::ops::Range;
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, Input, MatchKind};
 use hashbrown::HashMap;
 
-use crate::vocabulary::{TokenKind, TokenTable};
+use crate::TokenKind;
+use crate::token_table::TokenTable;
 
 /// Texts by which models end a turn or a document. Some files list such a token as normal text or as
 /// user-defined; it is matched as markup nevertheless, since that is what a template that writes it

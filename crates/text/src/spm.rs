@@ -5,11 +5,10 @@ use std::ops::Range;
 
 use hashbrown::HashSet;
 
-use crate::Error;
 use crate::bpe::MissingByte;
 use crate::merge::{Merge, NO_MERGE, NONE, Pairs, Word};
-use crate::special;
-use crate::vocabulary::{SPACE, TokenKind, TokenTable, VocabularyData};
+use crate::token_table::{SPACE, TokenTable};
+use crate::{Error, TokenKind, VocabularyData, special};
 
 /// The scores of a vocabulary and what follows from them.
 pub(crate) struct Spm {

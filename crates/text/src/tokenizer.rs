@@ -2,13 +2,10 @@
 
 use std::ops::Range;
 
-use crate::bpe::{Bpe, WordTable};
-use crate::merge::Word;
+use crate::algorithm::{Algorithm, Encoder};
 use crate::special::{END_TEXTS, SpecialTokens};
-use crate::spm::{self, Spm};
-use crate::vocabulary::{Spelling, TokenKind, TokenTable, VocabularyData};
-use crate::word_cache::WordCache;
-use crate::{Error, PreTokenizer};
+use crate::token_table::TokenTable;
+use crate::{Error, TokenKind, VocabularyData};
 
 /// Text to token ids and back.
 pub struct Tokenizer {
@@ -24,20 +21,6 @@ pub struct Tokenizer {
     add_bos: bool,
     add_eos: bool,
 }
-
-/// How the text between special tokens becomes ids.
-enum Algorithm {
-    ByteLevelBpe {
-        pre: PreTokenizer,
-        bpe: Box<Bpe>,
-        // Only where the pre-tokenizer takes whole words.
-        words: Option<WordTable>,
-    },
-    SentencePiece(Box<Spm>),
-}
-
-/// The names of [`Algorithm`] in files.
-const MODELS: &[&str] = &["gpt2", "llama"];
 
 /// How a text is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,25 +43,8 @@ pub struct Segment {
 impl Tokenizer {
     /// Checks the vocabulary and prepares it for encoding.
     pub fn new(data: VocabularyData) -> Result<Tokenizer, Error> {
-        let unsupported =
-            || Error::UnsupportedModel { found: data.model.to_owned(), supported: MODELS.join(", ") };
-        let (tokens, algorithm, adds_bos) = match data.model {
-            "gpt2" => {
-                let pre = PreTokenizer::from_name(data.pre)?;
-                let tokens = checked_tokens(&data, Spelling::ByteAlphabet)?;
-                let bpe = Box::new(Bpe::new(&tokens, data.merges)?);
-                let words = pre.takes_whole_words().then(|| WordTable::new(&tokens));
-                (tokens, Algorithm::ByteLevelBpe { pre, bpe, words }, pre.adds_bos())
-            }
-            "llama" => {
-                let tokens = checked_tokens(&data, Spelling::SentencePiece)?;
-                let spm = Spm::new(&tokens, &data)?;
-                (tokens, Algorithm::SentencePiece(Box::new(spm)), true)
-            }
-            _ => return Err(unsupported()),
-        };
-
-        let add_bos = data.add_bos.unwrap_or(adds_bos && data.bos.is_some());
+        let (tokens, algorithm) = Algorithm::new(&data)?;
+        let add_bos = data.add_bos.unwrap_or(algorithm.adds_bos() && data.bos.is_some());
         let add_eos = data.add_eos.unwrap_or(false);
         if add_bos && data.bos.is_none() {
             return Err(Error::SpecialMissing {
@@ -169,13 +135,7 @@ impl Tokenizer {
         if text.len() > limit {
             return Err(Error::TooLarge { what: "the text", found: text.len(), limit });
         }
-        let mut encoder = Encoder {
-            tokenizer: self,
-            text,
-            word: Word::new(),
-            spm: spm::Scratch::default(),
-            cache: WordCache::new(text.len()),
-        };
+        let mut encoder = Encoder::new(&self.algorithm, &self.tokens, text);
         let mut at = 0;
         while let Some((range, id)) = self.special.find(text.as_bytes(), at, &mut protected) {
             encoder.plain(at..range.start, ids)?;
@@ -299,10 +259,7 @@ impl Tokenizer {
 
     /// Whether encoding begins text with a space that was not written, as SentencePiece does.
     pub fn adds_space_prefix(&self) -> bool {
-        match &self.algorithm {
-            Algorithm::ByteLevelBpe { .. } => false,
-            Algorithm::SentencePiece(spm) => spm.add_space_prefix,
-        }
+        self.algorithm.adds_space_prefix()
     }
 
     /// Whether encoding with `add_special` begins with BOS.
@@ -314,98 +271,4 @@ impl Tokenizer {
     pub fn add_eos(&self) -> bool {
         self.add_eos
     }
-}
-
-/// One text being encoded.
-struct Encoder<'a> {
-    tokenizer: &'a Tokenizer,
-    text: &'a str,
-    word: Word<u32>,
-    spm: spm::Scratch,
-    cache: WordCache,
-}
-
-impl Encoder<'_> {
-    /// Appends the ids of a range that holds no special token and has one, or nothing, before it.
-    fn plain(&mut self, range: Range<usize>, ids: &mut Vec<u32>) -> Result<(), Error> {
-        match &self.tokenizer.algorithm {
-            Algorithm::ByteLevelBpe { pre, bpe, words } => {
-                let tokens = &self.tokenizer.tokens;
-                let word = &mut self.word;
-                let mut at = range.start;
-                for piece in pre.split(&self.text[range]) {
-                    let window = at..at + piece.len();
-                    let encode = |text: &str, ids: &mut Vec<u32>| {
-                        let bytes = text.as_bytes();
-                        if let Some(id) = words.as_ref().and_then(|words| words.get(tokens, bytes)) {
-                            ids.push(id);
-                            return Ok(());
-                        }
-                        bpe.encode(bytes, word, ids)
-                    };
-                    let result = self.cache.encode(self.text, window, ids, encode);
-                    result.map_err(|missing| missing.in_text(at))?;
-                    at += piece.len();
-                }
-                Ok(())
-            }
-            Algorithm::SentencePiece(spm) => {
-                let tokens = &self.tokenizer.tokens;
-                let scratch = &mut self.spm;
-                let start = range.start;
-                let mut prefix = spm.add_space_prefix;
-                for word in spm.words(&self.text[range], prefix) {
-                    let window = start + word.start..start + word.end;
-                    let at = window.start;
-                    // A word that begins with a space that is not there is no window of the text.
-                    let result = match std::mem::take(&mut prefix) {
-                        true => spm.encode(tokens, &self.text[window], true, scratch, ids),
-                        false => self.cache.encode(self.text, window, ids, |text, ids| {
-                            spm.encode(tokens, text, false, scratch, ids)
-                        }),
-                    };
-                    result.map_err(|missing| missing.in_text(at))?;
-                }
-                Ok(())
-            }
-        }
-    }
-}
-
-/// The tokens of a vocabulary whose lists are as long as they have to be.
-fn checked_tokens(data: &VocabularyData, spelling: Spelling) -> Result<TokenTable, Error> {
-    let tokens = TokenTable::new(data, spelling)?;
-    check_ids(data, tokens.len())?;
-    check_scores(data, tokens.len())?;
-    Ok(tokens)
-}
-
-fn check_scores(data: &VocabularyData, count: usize) -> Result<(), Error> {
-    let scores = data.scores.unwrap_or_default();
-    if data.scores.is_some() && scores.len() != count {
-        return Err(Error::ScoreCount { found: scores.len(), expected: count });
-    }
-    match scores.iter().position(|score| score.is_nan()) {
-        Some(id) => Err(Error::ScoreNan { id: id as u32 }),
-        None => Ok(()),
-    }
-}
-
-fn check_ids(data: &VocabularyData, count: usize) -> Result<(), Error> {
-    let named = [
-        ("tokenizer.ggml.bos_token_id", data.bos),
-        ("tokenizer.ggml.eos_token_id", data.eos),
-        ("tokenizer.ggml.eot_token_id", data.eot),
-        ("tokenizer.ggml.unknown_token_id", data.unk),
-        ("tokenizer.ggml.padding_token_id", data.pad),
-    ];
-    let further = data.eog.iter().map(|&id| ("a token that ends generation", Some(id)));
-    for (what, id) in named.into_iter().chain(further) {
-        if let Some(found) = id
-            && found as usize >= count
-        {
-            return Err(Error::IdOutOfRange { what, found, count });
-        }
-    }
-    Ok(())
 }

@@ -1,0 +1,135 @@
+//! How the text between special tokens becomes ids: what the algorithms have in common.
+
+use std::ops::Range;
+
+use crate::bpe::{Bpe, WordTable};
+use crate::merge::Word;
+use crate::spm::{self, Spm};
+use crate::token_table::{Spelling, TokenTable};
+use crate::word_cache::WordCache;
+use crate::{Error, PreTokenizer, VocabularyData};
+
+/// An algorithm with what it made of a vocabulary.
+pub(crate) enum Algorithm {
+    /// `gpt2`
+    ByteLevelBpe {
+        pre: PreTokenizer,
+        bpe: Box<Bpe>,
+        // Only where the pre-tokenizer takes whole words.
+        words: Option<WordTable>,
+    },
+    /// `llama`
+    SentencePiece(Box<Spm>),
+}
+
+/// The names of the algorithms in files.
+const MODELS: &[&str] = &["gpt2", "llama"];
+
+impl Algorithm {
+    /// Checks a vocabulary; its tokens and its algorithm.
+    pub(crate) fn new(data: &VocabularyData) -> Result<(TokenTable, Algorithm), Error> {
+        let checked_tokens = |spelling| {
+            let tokens = TokenTable::new(data, spelling)?;
+            data.check(tokens.len())?;
+            Ok(tokens)
+        };
+        match data.model {
+            "gpt2" => {
+                let pre = PreTokenizer::from_name(data.pre)?;
+                let tokens = checked_tokens(Spelling::ByteAlphabet)?;
+                let bpe = Box::new(Bpe::new(&tokens, data.merges)?);
+                let words = pre.takes_whole_words().then(|| WordTable::new(&tokens));
+                Ok((tokens, Algorithm::ByteLevelBpe { pre, bpe, words }))
+            }
+            "llama" => {
+                let tokens = checked_tokens(Spelling::SentencePiece)?;
+                let spm = Spm::new(&tokens, data)?;
+                Ok((tokens, Algorithm::SentencePiece(Box::new(spm))))
+            }
+            _ => Err(Error::UnsupportedModel { found: data.model.to_owned(), supported: MODELS.join(", ") }),
+        }
+    }
+
+    /// Whether BOS is added where the file does not say.
+    pub(crate) fn adds_bos(&self) -> bool {
+        match self {
+            Algorithm::ByteLevelBpe { pre, .. } => pre.adds_bos(),
+            Algorithm::SentencePiece(_) => true,
+        }
+    }
+
+    /// Whether text begins with a space that was not written.
+    pub(crate) fn adds_space_prefix(&self) -> bool {
+        match self {
+            Algorithm::ByteLevelBpe { .. } => false,
+            Algorithm::SentencePiece(spm) => spm.add_space_prefix,
+        }
+    }
+}
+
+/// One text being encoded.
+pub(crate) struct Encoder<'a> {
+    algorithm: &'a Algorithm,
+    tokens: &'a TokenTable,
+    text: &'a str,
+    word: Word<u32>,
+    spm: spm::Scratch,
+    cache: WordCache,
+}
+
+impl<'a> Encoder<'a> {
+    pub(crate) fn new(algorithm: &'a Algorithm, tokens: &'a TokenTable, text: &'a str) -> Encoder<'a> {
+        Encoder {
+            algorithm,
+            tokens,
+            text,
+            word: Word::new(),
+            spm: spm::Scratch::default(),
+            cache: WordCache::new(text.len()),
+        }
+    }
+
+    /// Appends the ids of a range that holds no special token and has one, or nothing, before it.
+    pub(crate) fn plain(&mut self, range: Range<usize>, ids: &mut Vec<u32>) -> Result<(), Error> {
+        let tokens = self.tokens;
+        match self.algorithm {
+            Algorithm::ByteLevelBpe { pre, bpe, words } => {
+                let word = &mut self.word;
+                let mut at = range.start;
+                for piece in pre.split(&self.text[range]) {
+                    let window = at..at + piece.len();
+                    let encode = |text: &str, ids: &mut Vec<u32>| {
+                        let bytes = text.as_bytes();
+                        if let Some(id) = words.as_ref().and_then(|words| words.get(tokens, bytes)) {
+                            ids.push(id);
+                            return Ok(());
+                        }
+                        bpe.encode(bytes, word, ids)
+                    };
+                    let result = self.cache.encode(self.text, window, ids, encode);
+                    result.map_err(|missing| missing.in_text(at))?;
+                    at += piece.len();
+                }
+                Ok(())
+            }
+            Algorithm::SentencePiece(spm) => {
+                let scratch = &mut self.spm;
+                let start = range.start;
+                let mut prefix = spm.add_space_prefix;
+                for word in spm.words(&self.text[range], prefix) {
+                    let window = start + word.start..start + word.end;
+                    let at = window.start;
+                    // A word that begins with a space that is not there is no window of the text.
+                    let result = match std::mem::take(&mut prefix) {
+                        true => spm.encode(tokens, &self.text[window], true, scratch, ids),
+                        false => self.cache.encode(self.text, window, ids, |text, ids| {
+                            spm.encode(tokens, text, false, scratch, ids)
+                        }),
+                    };
+                    result.map_err(|missing| missing.in_text(at))?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
