@@ -27,6 +27,12 @@ pub enum Error {
     /// A model without layers.
     #[error("0 layers, expected at least 1")]
     NoLayers,
+    /// A llama model that no qwen2 model equals.
+    #[error("no qwen2 model equals this file: {reason}")]
+    NoTwin {
+        /// What stands against it.
+        reason: String,
+    },
     /// The file cannot be created or renamed.
     #[error("{}: {error}", path.display())]
     Io {

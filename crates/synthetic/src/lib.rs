@@ -8,6 +8,7 @@
 //! - Blocks of quantized types are filled directly with random codes and sane scales.
 //! - Every tensor has a random stream of its own, made of the seed and its name, so that other
 //!   numbers of layers leave the shared tensors as they are.
+//! - [`llama_to_qwen2`] writes a llama model again as the qwen2 model that computes the same.
 //! - To add an architecture: presets in `preset.rs`, its tensors in `tensors.rs`, its keys in
 //!   `keys.rs`. To add a block type: a function and a line in `blocks.rs`. To add a mix of types: a
 //!   line in `mix.rs`.
@@ -21,8 +22,10 @@ mod preset;
 mod rand;
 mod tensors;
 mod tokenizer;
+mod twin;
 
 pub use error::Error;
 pub use mix::quants;
 pub use model::{build, write};
 pub use preset::{Preset, RopeFactors, presets};
+pub use twin::llama_to_qwen2;
