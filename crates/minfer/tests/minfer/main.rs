@@ -1,0 +1,13 @@
+//! The library as its users see it: right numbers, the same answer every time, clear refusals.
+//!
+//! All models are made here, from seeds. Tests of a real model run where the environment variable
+//! `MINFER_TEST_MODELS` names a folder that holds its file, and say that they were skipped elsewhere.
+
+mod bad_files;
+mod common;
+mod generate;
+mod real;
+mod same_answer;
+mod stored;
+mod synthetic;
+mod twin;
