@@ -7,6 +7,7 @@
 //!
 //! No step sorts the vocabulary: each takes time linear in it.
 
+mod buckets;
 mod candidates;
 mod dry;
 mod exp;

@@ -136,7 +136,7 @@ fn cut(list: &mut Vec<Candidate>, share: f32) {
 /// Up to `most` logits, spread or close together, with ties and forbidden tokens.
 fn logits(u: &mut Unstructured, most: usize) -> Result<Vec<f32>> {
     let count = u.int_in_range(1..=most)?;
-    let kind = u.int_in_range(0..=3)?;
+    let kind = u.int_in_range(0..=4)?;
     let spread = [0.01f32, 1.0, 5.0, 1e30][u.choose_index(4)?];
     let seed = u.arbitrary()?;
     let mut row: Vec<f32> = (0..count as u64)
@@ -150,6 +150,13 @@ fn logits(u: &mut Unstructured, most: usize) -> Result<Vec<f32>> {
                         f32::NEG_INFINITY
                     } else {
                         number * spread
+                    }
+                }
+                3 => {
+                    if number > 0.0 {
+                        f32::NEG_INFINITY
+                    } else {
+                        spread
                     }
                 }
                 // A few tokens far above many close ones, or all equal.
@@ -174,7 +181,7 @@ fn settings(u: &mut Unstructured, count: usize) -> Result<Settings> {
     const SHARES: [f32; 8] = [0.0, 1e-6, 0.1, 0.5, 0.9, 0.95, 0.999, 1.0];
     let mut settings = Settings { seed: u.arbitrary()?, ..Settings::default() };
     settings.temperature = *u.choose(&[0.0, 0.3, 0.8, 1.0, 2.0, 1e30])?;
-    settings.top_k = *u.choose(&[-1, 0, 0, 1, 2, 40, 300, i32::MAX])?;
+    settings.top_k = *u.choose(&[-1, 0, 0, 1, 2, 40, 300, 2000, i32::MAX])?;
     settings.top_p = *u.choose(&SHARES)?;
     settings.typical_p = if u.ratio(1, 3)? { *u.choose(&SHARES)? } else { 1.0 };
     settings.min_p = if u.ratio(1, 3)? { *u.choose(&SHARES)? } else { 0.0 };

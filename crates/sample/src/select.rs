@@ -1,19 +1,11 @@
 //! The beginning of a sorted list, without sorting it.
 
-use crate::vectorized::vectorized;
-use crate::weights::{CHUNK, Chunk, padded};
-
-/// Intervals of keys, of equal width.
-const BUCKETS: usize = 1024;
-
-/// Sums of a bucket that take turns, so that one addition does not wait for the one before it.
-const TURNS: usize = 2;
+use crate::buckets::{
+    BUCKETS, ByKey, Entry, Masses, TURNS, collect, fill, last_of_equals, range, range_of_bucket,
+};
 
 /// Lists up to this length are sorted.
 const SORTED: usize = 256;
-
-/// Lanes of a search for the smallest and the largest key.
-const LANES: usize = 16;
 
 /// Where a list sorted by key, largest first and lower indices first among equals, is cut: the last
 /// entry that stays.
@@ -22,17 +14,6 @@ pub(crate) struct Cut {
     pub(crate) key: f32,
     pub(crate) index: usize,
 }
-
-/// An entry of the list that may be the last one to stay.
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    key: f32,
-    index: u32,
-    mass: f32,
-}
-
-/// The mass in each bucket.
-type Masses = [[f64; TURNS]; BUCKETS];
 
 /// Finds cuts in time linear in the list's length; the room that this takes is kept.
 ///
@@ -65,6 +46,9 @@ impl Selector {
         self.entries.clear();
         let (low, high) = range(keys);
         assert!(low <= high, "a list without entries");
+        if low == high {
+            return Cut { key: low, index: last_of_equals(keys, masses, low, wanted) };
+        }
         let scale = (BUCKETS - 1) as f32 / (high - low.max(high - span));
         if keys.len() > SORTED && scale.is_normal() {
             let by_key = ByKey { high, scale };
@@ -72,6 +56,11 @@ impl Selector {
             fill(keys, masses, by_key, &mut self.buckets);
             let (critical, before) = self.find(wanted);
             wanted -= before;
+            // Many equals would make a long list of entries, for nothing.
+            let (low, high) = range_of_bucket(keys, by_key, critical);
+            if low == high {
+                return Cut { key: low, index: last_of_equals(keys, masses, low, wanted) };
+            }
             collect(keys, masses, by_key, critical, &mut self.entries);
         } else {
             let entries = (0..).zip(keys).zip(masses).filter(|((_, key), _)| **key > f32::NEG_INFINITY);
@@ -146,81 +135,25 @@ impl Selector {
     }
 }
 
-/// Buckets from the largest key down.
-#[derive(Clone, Copy)]
-struct ByKey {
-    high: f32,
-    scale: f32,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl ByKey {
-    /// The bucket of each key; a larger key is in none that comes later.
-    #[inline(always)]
-    fn of(self, keys: &Chunk) -> [u32; CHUNK] {
-        const LAST: f32 = (BUCKETS - 1) as f32;
-        // Adding 2^23 leaves the nearest whole number in the low bits.
-        const ROUND: f32 = 8_388_608.0;
-        let mut places = [0; CHUNK];
-        for (to, &key) in places.iter_mut().zip(keys) {
-            let place = (self.high - key) * self.scale;
-            let place = if place < LAST { place } else { LAST };
-            *to = (place + ROUND).to_bits() - ROUND.to_bits();
-        }
-        places
-    }
-}
-
-vectorized! {
-    /// Adds masses to the buckets of their keys.
-    fn fill(keys: &[f32], masses: &[f32], by_key: ByKey, buckets: &mut Masses) {
-        for (keys, masses) in keys.chunks(CHUNK).zip(masses.chunks(CHUNK)) {
-            let places = by_key.of(&padded(keys));
-            for (offset, (place, &mass)) in places.iter().zip(masses).enumerate() {
-                // The places are within the buckets; the remainder tells the compiler.
-                buckets[*place as usize % BUCKETS][offset % TURNS] += f64::from(mass);
+    #[test]
+    fn a_list_with_less_mass_than_wanted_is_cut_at_its_end() {
+        let is_entry = |place: usize| place.is_multiple_of(2) && place < 700;
+        let masses: Vec<f32> = (0..1000).map(|place| f32::from(is_entry(place))).collect();
+        for kind in 0..3usize {
+            let key = |place: usize| [1.0, (place % 5) as f32, 700.0 - place as f32][kind];
+            let keys: Vec<f32> =
+                (0..1000).map(|place| if is_entry(place) { key(place) } else { f32::NEG_INFINITY }).collect();
+            for wanted in [350.0, 350.5, 360.0, 400.0, 1e9] {
+                let cut = Selector::new().cut(&keys, &masses, f32::INFINITY, wanted);
+                let least =
+                    keys.iter().copied().filter(|&key| key > f32::NEG_INFINITY).fold(f32::INFINITY, f32::min);
+                let last = keys.iter().rposition(|&key| key == least).unwrap();
+                assert_eq!(cut, Cut { key: least, index: last }, "kind {kind}, {wanted} wanted");
             }
         }
-    }
-}
-
-vectorized! {
-    /// Appends the entries of one bucket.
-    fn collect(keys: &[f32], masses: &[f32], by_key: ByKey, bucket: usize, entries: &mut Vec<Entry>) {
-        for (i, (keys, masses)) in keys.chunks(CHUNK).zip(masses.chunks(CHUNK)).enumerate() {
-            let places = by_key.of(&padded(keys));
-            let mut any = false;
-            for place in places {
-                any |= place == bucket as u32;
-            }
-            if !any {
-                continue;
-            }
-            for (offset, (&key, &mass)) in keys.iter().zip(masses).enumerate() {
-                if places[offset] == bucket as u32 && key > f32::NEG_INFINITY {
-                    entries.push(Entry { key, index: (i * CHUNK + offset) as u32, mass });
-                }
-            }
-        }
-    }
-}
-
-vectorized! {
-    /// The smallest key above minus infinity, and the largest.
-    fn range(keys: &[f32]) -> (f32, f32) {
-        let mut low = [f32::INFINITY; LANES];
-        let mut high = [f32::NEG_INFINITY; LANES];
-        for keys in keys.chunks(CHUNK) {
-            let keys = padded(keys);
-            for group in 0..CHUNK / LANES {
-                for lane in 0..LANES {
-                    let key = keys[group * LANES + lane];
-                    let bounded = if key > f32::NEG_INFINITY { key } else { f32::INFINITY };
-                    low[lane] = if bounded < low[lane] { bounded } else { low[lane] };
-                    high[lane] = if key > high[lane] { key } else { high[lane] };
-                }
-            }
-        }
-        let low = low.into_iter().fold(f32::INFINITY, f32::min);
-        (low, high.into_iter().fold(f32::NEG_INFINITY, f32::max))
     }
 }
