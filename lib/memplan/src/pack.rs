@@ -41,7 +41,10 @@ pub(crate) fn by_class(items: &[Item], align: u64) -> Option<Layout> {
     Some(lay_out_buffers(&buffers.of_item, &buffers.class))
 }
 
-/// First fit over several orders; stops at the first that needs no more than `bound`.
+/// Orders that are repaired get this many tries each; those that succeed on graphs of models need up to five.
+const REPAIRS: usize = 16;
+
+/// First fit over several orders, then over repaired ones; stops at the first that needs no more than `bound`.
 pub(crate) fn packed(items: &[Item], align: u64, bound: u64) -> Layout {
     let life = |i: usize| u64::from(items[i].last - items[i].first) + 1;
     let area = |i: usize| u128::from(items[i].bytes) * u128::from(life(i));
@@ -64,6 +67,51 @@ pub(crate) fn packed(items: &[Item], align: u64, bound: u64) -> Layout {
         }
         if let Some(layout) = attempt().filter(|layout| layout.bytes < best.bytes) {
             best = layout;
+        }
+    }
+    let by_end = || sorted(items, |i| (Reverse(items[i].last), Reverse(life(i)), Reverse(items[i].bytes)));
+    let crowd = crowds(items);
+    let by_crowd = || sorted(items, |i| (Reverse(crowd[i]), Reverse(items[i].bytes), items[i].first));
+    let starts: [&dyn Fn() -> Vec<usize>; 2] = [&by_crowd, &by_end];
+    for start in starts {
+        if best.bytes <= bound {
+            break;
+        }
+        best = repaired(items, start(), bound, best);
+    }
+    best
+}
+
+/// For each item the largest sum of live bytes at a step of its life.
+fn crowds(items: &[Item]) -> Vec<u64> {
+    let steps = items.iter().map(|item| item.last as usize + 1).max().unwrap_or(0);
+    let mut live = vec![0; steps];
+    for item in items {
+        live[item.first as usize..=item.last as usize].iter_mut().for_each(|sum| *sum += item.bytes);
+    }
+    let crowd = |item: &Item| live[item.first as usize..=item.last as usize].iter().copied().max();
+    items.iter().map(|item| crowd(item).unwrap_or(0)).collect()
+}
+
+/// Tries an order; as long as it needs more than `bound`, lets each item that reaches beyond it go before the
+/// last one that was in its way, and tries again.
+fn repaired(items: &[Item], mut order: Vec<usize>, bound: u64, mut best: Layout) -> Layout {
+    for _ in 0..REPAIRS {
+        let layout = first_fit(items, &order);
+        let beyond: Vec<usize> =
+            order.iter().copied().filter(|&i| layout.offsets[i] + items[i].bytes > bound).collect();
+        if layout.bytes < best.bytes {
+            best = layout;
+        }
+        if beyond.is_empty() {
+            break;
+        }
+        for i in beyond {
+            let meets = |&j: &usize| items[j].first <= items[i].last && items[i].first <= items[j].last;
+            let at = order.iter().position(|&j| j == i).expect("every item is in the order");
+            if let Some(before) = order[..at].iter().rposition(meets) {
+                order[before..=at].rotate_right(1);
+            }
         }
     }
     best
