@@ -10,7 +10,7 @@ pub struct Fused {
     /// Several products of one input in one call.
     pub mat_mul_many: bool,
     /// Gate and up products that are never stored.
-    pub mat_mul_swiglu: bool,
+    pub mat_mul_glu: bool,
     /// Bias, rotation and store in one call.
     pub bias_rope_store: bool,
     /// Residual addition and the norm after it.
@@ -22,7 +22,7 @@ impl Fused {
     pub const ALL: Fused = Fused {
         quantize: true,
         mat_mul_many: true,
-        mat_mul_swiglu: true,
+        mat_mul_glu: true,
         bias_rope_store: true,
         add_norm: true,
     };
@@ -30,7 +30,7 @@ impl Fused {
     pub const NONE: Fused = Fused {
         quantize: false,
         mat_mul_many: false,
-        mat_mul_swiglu: false,
+        mat_mul_glu: false,
         bias_rope_store: false,
         add_norm: false,
     };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use graph::{DType, Editor, Node, Op, ValueId, op::Quantize};
+use graph::{DType, Editor, Node, ValueId, op::Quantize};
 
 use crate::{DeviceId, Devices, Placed};
 
@@ -14,7 +14,7 @@ pub fn lower(placed: Placed, devices: &Devices) -> Placed {
     let mut editor = Editor::new(placed.graph, placed.devices);
     for id in ids {
         let node = editor.graph().node(id);
-        if !matches!(node.op, Op::MatMul(_)) {
+        if !node.op.facts().product {
             continue;
         }
         let device = *editor.side(id);

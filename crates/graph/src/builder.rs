@@ -82,6 +82,11 @@ impl Builder {
         Ok(outputs[0])
     }
 
+    /// The shape of a value.
+    pub fn shape(&self, value: ValueId) -> Shape {
+        self.graph.value(value).shape
+    }
+
     /// Marks a value as read after the run.
     pub fn output(&mut self, value: ValueId) {
         self.graph.outputs.push(value);

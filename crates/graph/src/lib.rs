@@ -107,6 +107,8 @@ pub struct Region {
     pub heads: usize,
     /// Elements in one head's row.
     pub head_dim: usize,
+    /// Only so many of the latest positions are read; pages that hold none of them may be given back.
+    pub window: Option<usize>,
 }
 
 impl Region {

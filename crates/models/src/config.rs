@@ -1,23 +1,33 @@
 //! Hyper-parameters, read from metadata and checked before anything is computed from them.
 
 use gguf::Metadata;
-use graph::op::RopePairs;
+use graph::op::Activation;
 
 use crate::arch::{self, Architecture};
 use crate::keys::Keys;
-use crate::{ModelError, Tensors};
+use crate::rope::{self, Rope};
+use crate::{ModelError, RopeOverrides, Tensors};
 
-/// How positions turn queries and keys.
+/// A mixture of experts in place of the feed-forward network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Experts {
+    /// Experts of a layer.
+    pub count: usize,
+    /// Experts that a token goes through.
+    pub used: usize,
+    /// Width of an expert.
+    pub n_ff: usize,
+}
+
+/// Layers that see only the latest positions.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rope {
-    /// Elements of a head that turn.
-    pub rot: usize,
-    /// Base of the frequencies.
-    pub base: f32,
-    /// Which elements turn together.
-    pub pairs: RopePairs,
-    /// The file has `rope_freqs`, which divide the angles.
-    pub factors: bool,
+pub struct Window {
+    /// Positions that they see.
+    pub positions: usize,
+    /// Which layers they are.
+    pub layers: Vec<bool>,
+    /// Their own rotation, where it differs.
+    pub rope: Option<Rope>,
 }
 
 /// What a decoder of the supported families is made of.
@@ -47,13 +57,39 @@ pub struct Config {
     pub rope: Rope,
     /// The output matrix is the embedding table.
     pub tied: bool,
+    /// Q, K and V have biases.
+    pub qkv_bias: bool,
+    /// Every head of Q and K is normed by itself before it turns.
+    pub qk_norm: bool,
+    /// What attention and the feed-forward network give is normed before it is added.
+    pub post_norms: bool,
+    /// Q, K and V are rows of one tensor, gate and up of another.
+    pub fused_tensors: bool,
+    /// What the gate goes through.
+    pub activation: Activation,
+    /// What embeddings are multiplied by.
+    pub embedding_scale: Option<f32>,
+    /// What scores are multiplied by.
+    pub attention_scale: f32,
+    /// Cap of the scores.
+    pub attention_soft_cap: Option<f32>,
+    /// Cap of the logits.
+    pub final_soft_cap: Option<f32>,
+    /// Layers with a sliding window.
+    pub window: Option<Window>,
+    /// A mixture of experts.
+    pub experts: Option<Experts>,
 }
 
 impl Config {
     /// Reads and checks.
-    pub(crate) fn read(metadata: &Metadata, tensors: &Tensors) -> Result<Config, ModelError> {
+    pub(crate) fn read(
+        metadata: &Metadata,
+        tensors: &Tensors,
+        overrides: &RopeOverrides,
+    ) -> Result<Config, ModelError> {
         let arch = arch::find(metadata.require_str("general.architecture")?)?;
-        let keys = Keys::new(metadata, arch.name);
+        let keys = Keys::new(metadata, tensors, arch.name);
         let n_layer = keys.count("block_count")?;
         // Every layer has tensors, so their number bounds the layers before anything is sized by them.
         if n_layer > tensors.len() {
@@ -68,7 +104,8 @@ impl Config {
             return Err(keys.refuse("attention.head_count_kv", n_head_kv, expected));
         }
         let head_dim = head_dim(&keys, n_embd, n_head)?;
-        Ok(Config {
+        let n_ctx_train = keys.count("context_length")?;
+        let mut config = Config {
             arch,
             n_layer,
             n_embd,
@@ -77,11 +114,24 @@ impl Config {
             n_head_kv,
             head_dim,
             n_vocab: n_vocab(metadata, tensors)?,
-            n_ctx_train: keys.count("context_length")?,
+            n_ctx_train,
             norm_eps: keys.positive("attention.layer_norm_rms_epsilon", true)?,
-            rope: rope(&keys, arch, head_dim, tensors)?,
+            rope: rope::read(&keys, arch.rope_pairs, head_dim, n_ctx_train, tensors, overrides)?,
             tied: tensors.get("output.weight").is_none(),
-        })
+            qkv_bias: false,
+            qk_norm: false,
+            post_norms: false,
+            fused_tensors: false,
+            activation: Activation::Silu,
+            embedding_scale: None,
+            attention_scale: inverse_root(head_dim as f64),
+            attention_soft_cap: None,
+            final_soft_cap: None,
+            window: None,
+            experts: None,
+        };
+        (arch.configure)(&mut config, &keys)?;
+        Ok(config)
     }
 
     /// Width of all query heads together.
@@ -93,42 +143,34 @@ impl Config {
     pub fn n_embd_kv(&self) -> usize {
         self.n_head_kv * self.head_dim
     }
+
+    /// How many of the latest positions a layer sees; all if there is no limit.
+    pub fn window_of(&self, layer: usize) -> Option<usize> {
+        let window = self.window.as_ref()?;
+        window.layers[layer].then_some(window.positions)
+    }
+}
+
+/// One over a square root, rounded once from f64, so that it is the same on every machine.
+pub(crate) fn inverse_root(x: f64) -> f32 {
+    (1.0 / x.sqrt()) as f32
 }
 
 fn head_dim(keys: &Keys, n_embd: usize, n_head: usize) -> Result<usize, ModelError> {
-    let stated = keys.count_or("attention.key_length", 0)?;
-    if stated == 0 && !n_embd.is_multiple_of(n_head) {
+    let stated = keys.optional_count("attention.key_length")?;
+    if stated.is_none() && !n_embd.is_multiple_of(n_head) {
         return Err(keys.refuse(
             "attention.head_count",
             n_head,
             format!("a divisor of embedding_length, {n_embd}"),
         ));
     }
-    let head_dim = if stated > 0 { stated } else { n_embd / n_head };
+    let head_dim = stated.unwrap_or(n_embd / n_head);
     let value_length = keys.count_or("attention.value_length", head_dim)?;
     if value_length != head_dim {
         return Err(keys.refuse("attention.value_length", value_length, format!("key_length, {head_dim}")));
     }
     Ok(head_dim)
-}
-
-fn rope(keys: &Keys, arch: &Architecture, head_dim: usize, tensors: &Tensors) -> Result<Rope, ModelError> {
-    let rot = keys.count_or("rope.dimension_count", head_dim)?;
-    if rot > head_dim || !rot.is_multiple_of(2) {
-        let expected = format!("an even number up to the length of a head, {head_dim}");
-        return Err(keys.refuse("rope.dimension_count", rot, expected));
-    }
-    if let Some(kind) = keys.string("rope.scaling.type")?
-        && kind != "none"
-    {
-        return Err(keys.refuse("rope.scaling.type", kind, "none"));
-    }
-    Ok(Rope {
-        rot,
-        base: keys.positive_or("rope.freq_base", 10000.0)?,
-        pairs: arch.rope_pairs,
-        factors: tensors.get("rope_freqs.weight").is_some(),
-    })
 }
 
 /// The vocabulary is as large as the embedding table; the list of tokens, where there is one, agrees.

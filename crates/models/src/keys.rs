@@ -2,17 +2,18 @@
 
 use gguf::Metadata;
 
-use crate::ModelError;
+use crate::{ModelError, Tensors};
 
 /// The keys of one architecture: `llama.block_count` is `block_count` here.
 pub struct Keys<'a> {
     metadata: &'a Metadata,
+    tensors: &'a Tensors,
     arch: &'a str,
 }
 
 impl<'a> Keys<'a> {
-    pub fn new(metadata: &'a Metadata, arch: &'a str) -> Keys<'a> {
-        Keys { metadata, arch }
+    pub fn new(metadata: &'a Metadata, tensors: &'a Tensors, arch: &'a str) -> Keys<'a> {
+        Keys { metadata, tensors, arch }
     }
 
     /// The key with the architecture in front.
@@ -37,6 +38,54 @@ impl<'a> Keys<'a> {
             Some(count) => self.at_least_one(key, count as usize),
             None => Ok(default),
         }
+    }
+
+    /// A count of at least 1, if the file states it.
+    pub fn optional_count(&self, key: &str) -> Result<Option<usize>, ModelError> {
+        match self.metadata.get_u32(&self.full(key))? {
+            Some(count) => Ok(Some(self.at_least_one(key, count as usize)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// A count, if the file states it and it is not 0.
+    pub fn optional_count_or_zero(&self, key: &str) -> Result<Option<usize>, ModelError> {
+        Ok(self.metadata.get_u32(&self.full(key))?.filter(|n| *n > 0).map(|n| n as usize))
+    }
+
+    /// A cap: finite, above 0; 0 is none.
+    pub fn cap(&self, key: &str, default: f32) -> Result<Option<f32>, ModelError> {
+        let found = self.metadata.get_f32(&self.full(key))?.unwrap_or(default);
+        let cap = self.check_positive(key, found, true)?;
+        Ok((cap > 0.0).then_some(cap))
+    }
+
+    /// Which layers have windows: a flag each, or a period of which the last layer has none.
+    pub fn window_layers(&self, key: &str, period: usize, layers: usize) -> Result<Vec<bool>, ModelError> {
+        let full = self.full(key);
+        if let Some(gguf::Value::Array(_)) = self.metadata.get(&full) {
+            let flags = match self.metadata.get_bool_array(&full) {
+                Ok(flags) => flags.unwrap_or_default().to_vec(),
+                Err(_) => {
+                    self.metadata.get_u32_array(&full)?.unwrap_or_default().iter().map(|f| *f > 0).collect()
+                }
+            };
+            if flags.len() != layers {
+                return Err(self.refuse(
+                    key,
+                    format!("{} flags", flags.len()),
+                    format!("one a layer, {layers}"),
+                ));
+            }
+            return Ok(flags);
+        }
+        let period = self.count_or(key, period)?;
+        Ok((0..layers).map(|layer| layer % period < period - 1).collect())
+    }
+
+    /// Whether the file has a tensor.
+    pub fn has_tensor(&self, name: &str) -> bool {
+        self.tensors.get(name).is_some()
     }
 
     /// A finite number above 0 (or, with `zero`, from 0) that the file must state.

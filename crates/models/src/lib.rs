@@ -4,16 +4,22 @@
 //! of [`decoder`], driven by the configuration. Nothing here reads a weight's bytes or runs anything.
 
 mod arch;
+mod attention;
 mod config;
 mod decoder;
 mod error;
+mod feed_forward;
 mod keys;
+mod rope;
+mod slice;
 mod tensors;
 
 pub use arch::{ARCHITECTURES, Architecture};
-pub use config::{Config, Rope};
+pub use config::{Config, Experts, Window};
 pub use decoder::{BodyParams, inputs};
 pub use error::ModelError;
+pub use rope::{Rope, RopeFactors, RopeOverrides, RopeScalingKind};
+pub use slice::{Slice, slice};
 pub use tensors::{TensorMeta, Tensors};
 
 use gguf::Metadata;
@@ -35,7 +41,16 @@ impl Model {
     /// Reads and checks the configuration, then that every tensor that the graphs name is there with the
     /// right shape and a type that the engine computes with.
     pub fn new(metadata: &Metadata, tensors: Tensors) -> Result<Model, ModelError> {
-        let config = Config::read(metadata, &tensors)?;
+        Model::with_rope(metadata, tensors, &RopeOverrides::default())
+    }
+
+    /// The same with another rotation than the file says.
+    pub fn with_rope(
+        metadata: &Metadata,
+        tensors: Tensors,
+        overrides: &RopeOverrides,
+    ) -> Result<Model, ModelError> {
+        let config = Config::read(metadata, &tensors, overrides)?;
         let model = Model { config, tensors };
         let params = BodyParams::new(PAGE_POSITIONS, graph::DType::F32);
         model.body(&params)?;

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use backend::{Backend, Device, Fused, SharedBytes, WeightHandle};
 use compile::{DeviceId, Options, Program};
-use graph::{Extents, Graph, NodeId, RegionId};
+use graph::{Extents, Graph, NodeId};
 use models::{BodyParams, Model, PAGE_POSITIONS, inputs};
 
 use crate::batch::{Item, Piece, cut};
+use crate::cache::KvCache;
 use crate::program_cache::{GraphKind, ProgramCache, ProgramKey};
-use crate::{Pages, RuntimeError, SeqId, executor};
+use crate::{RuntimeError, SeqId, executor};
 
 /// Where the bytes of weights come from.
 pub trait WeightSource: Send + Sync {
@@ -65,12 +66,13 @@ pub struct Memory {
 pub struct Engine {
     parts: EngineParts,
     params: Params,
-    pages: Pages,
+    kv: KvCache,
+    /// The largest batch that the cache was made for.
+    n_ubatch_max: usize,
     cache: ProgramCache,
     weights: HashMap<(String, DeviceId), WeightHandle>,
     body: Arc<Program>,
     head: Arc<Program>,
-    regions: Vec<(graph::Region, Option<DeviceId>)>,
     buffers: Buffers,
 }
 
@@ -86,7 +88,8 @@ struct Buffers {
 impl Engine {
     /// Compiles the programs, reserves arenas and the cache's address space, registers weights.
     pub fn new(parts: EngineParts, params: Params) -> Result<Engine, RuntimeError> {
-        let pages = params.n_seq * params.body.n_ctx.div_ceil(PAGE_POSITIONS);
+        let window = parts.model.config.window.as_ref().map(|w| w.positions);
+        let kv = KvCache::new(params.n_seq, params.body.n_ctx, params.n_ubatch, window);
         let empty = Arc::new(Program {
             capacity: Extents { tokens: 0, outputs: 0, sequences: 0 },
             splits: vec![],
@@ -99,12 +102,12 @@ impl Engine {
         let mut engine = Engine {
             parts,
             params,
-            pages: Pages::new(pages),
+            kv,
+            n_ubatch_max: params.n_ubatch,
             cache: ProgramCache::default(),
             weights: HashMap::new(),
             body: empty.clone(),
             head: empty,
-            regions: Vec::new(),
             buffers: Buffers::default(),
         };
         engine.rebuild(params)?;
@@ -121,16 +124,12 @@ impl Engine {
         let head_capacity = Extents { tokens: params.head_rows, outputs: params.head_rows, sequences: 1 };
         let body = self.program(GraphKind::Body, body_capacity, &params)?;
         let head = self.program(GraphKind::Head, head_capacity, &params)?;
-        for (i, (region, device)) in body.regions.iter().enumerate() {
-            let device = device.expect("every region of a decoder is written");
-            self.parts.devices[device.0].reserve_region(RegionId(i as u32), region, self.pages.count())?;
-        }
+        self.kv.set_regions(&body.regions, &mut self.parts.devices)?;
         for (d, device) in self.parts.devices.iter_mut().enumerate() {
             let bytes = body.arenas[d].bytes.max(head.arenas[d].bytes);
             device.reserve_arena(bytes as usize)?;
         }
         // Only now that nothing can fail any more: else the old programs go on.
-        self.regions = body.regions.clone();
         (self.params, self.body, self.head) = (params, body, head);
         Ok(())
     }
@@ -162,8 +161,7 @@ impl Engine {
 
     /// Bytes held now.
     pub fn memory(&self) -> Memory {
-        let page_bytes: usize =
-            self.regions.iter().map(|(r, _)| r.bytes_per_position() * PAGE_POSITIONS).sum();
+        let (kv_bytes_committed, kv_bytes_reserved) = self.kv.bytes();
         let widest = |bytes: fn(&compile::Arena) -> u64| -> u64 {
             (0..self.parts.devices.len())
                 .map(|d| bytes(&self.body.arenas[d]).max(bytes(&self.head.arenas[d])))
@@ -172,40 +170,39 @@ impl Engine {
         Memory {
             arena_bytes: widest(|a| a.bytes),
             arena_bytes_lower_bound: widest(|a| a.bytes_lower_bound),
-            kv_bytes_committed: (page_bytes * self.pages.in_use()) as u64,
-            kv_bytes_reserved: (page_bytes * self.pages.count()) as u64,
+            kv_bytes_committed,
+            kv_bytes_reserved,
         }
     }
 
     /// A new, empty sequence.
     pub fn create(&mut self) -> SeqId {
-        self.pages.create()
+        self.kv.create()
     }
 
     /// A second sequence that continues from the same positions.
     pub fn fork(&mut self, seq: SeqId) -> Result<SeqId, RuntimeError> {
-        self.pages.fork(seq)
+        self.kv.fork(seq)
     }
 
     /// Positions of a sequence.
     pub fn len(&self, seq: SeqId) -> Result<usize, RuntimeError> {
-        self.pages.len(seq)
+        self.kv.len(seq)
     }
 
     /// Cuts a sequence to its first `to` positions.
     pub fn truncate(&mut self, seq: SeqId, to: usize) -> Result<(), RuntimeError> {
-        let freed = self.pages.truncate(seq, to)?;
-        self.discard(&freed)
+        self.kv.truncate(seq, to, &mut self.parts.devices)
     }
 
     /// Removes a sequence and gives back its pages.
     pub fn remove(&mut self, seq: SeqId) -> Result<(), RuntimeError> {
-        let freed = self.pages.remove(seq)?;
-        self.discard(&freed)
+        self.kv.remove(seq, &mut self.parts.devices)
     }
 
     /// Appends each item's tokens to its sequence. `sink` gets (item, token of the item, logits) for every row
-    /// asked for, in order. After an error the sequences have the positions that they had before.
+    /// asked for, in order. After an error the sequences have the positions that they had before; where a sliding
+    /// window has let go of what those see, none.
     pub fn process(
         &mut self,
         items: &[Item],
@@ -213,11 +210,14 @@ impl Engine {
     ) -> Result<(), RuntimeError> {
         self.check(items)?;
         let lengths: Vec<_> =
-            items.iter().map(|i| Ok((i.seq, self.pages.len(i.seq)?))).collect::<Result<_, RuntimeError>>()?;
+            items.iter().map(|i| Ok((i.seq, self.kv.len(i.seq)?))).collect::<Result<_, RuntimeError>>()?;
         let result = self.run_batches(items, sink);
         if result.is_err() {
             for (seq, len) in lengths {
-                self.truncate(seq, len)?;
+                match self.truncate(seq, len) {
+                    Err(RuntimeError::WindowGone { .. }) => self.truncate(seq, 0)?,
+                    other => other?,
+                }
             }
         }
         result
@@ -247,7 +247,7 @@ impl Engine {
             if let Some(index) = bad {
                 return Err(RuntimeError::TokenOutOfRange { index, id: item.tokens[index], n_vocab });
             }
-            let needed = lengths.entry(item.seq).or_insert(self.pages.len(item.seq)?);
+            let needed = lengths.entry(item.seq).or_insert(self.kv.len(item.seq)?);
             *needed += item.tokens.len();
             if *needed > n_ctx {
                 return Err(RuntimeError::ContextFull { needed: *needed, n_ctx });
@@ -262,17 +262,17 @@ impl Engine {
         let pages_a_sequence = self.params.body.n_ctx.div_ceil(PAGE_POSITIONS);
         for (row, piece) in batch.iter().enumerate() {
             let Item { seq, tokens, .. } = items[piece.item];
-            self.copy_shared_pages(seq, piece.tokens.len())?;
-            let first = self.pages.len(seq)? as i32;
+            self.kv.reserve(seq, piece.tokens.len(), &mut self.parts.devices)?;
+            let first = self.kv.len(seq)? as i32;
             let outputs_from = ids.tokens.len() as i32 - piece.tokens.start as i32;
             ids.tokens.extend(tokens[piece.tokens.clone()].iter().map(|t| *t as i32));
             ids.positions.extend((0..piece.tokens.len() as i32).map(|i| first + i));
             ids.sequences.extend(piece.tokens.clone().map(|_| row as i32));
             ids.outputs.extend(piece.outputs.clone().map(|o| outputs_from + o as i32));
-            let table = self.pages.table(seq)?;
-            ids.tables.extend(table.iter().map(|p| *p as i32));
-            ids.tables.resize((row + 1) * pages_a_sequence, -1);
         }
+        let seqs: Vec<SeqId> = batch.iter().map(|piece| items[piece.item].seq).collect();
+        let tables = self.kv.tables(&seqs, pages_a_sequence, 0)?;
+        let tables_window = self.kv.tables(&seqs, pages_a_sequence, 1)?;
         let extents =
             Extents { tokens: ids.tokens.len(), outputs: ids.outputs.len(), sequences: batch.len() };
         let devices = &mut self.parts.devices;
@@ -280,7 +280,8 @@ impl Engine {
             (inputs::TOKEN_IDS, &ids.tokens),
             (inputs::POSITIONS, &ids.positions),
             (inputs::SEQUENCES, &ids.sequences),
-            (inputs::PAGE_TABLES, &ids.tables),
+            (inputs::PAGE_TABLES, &tables),
+            (inputs::PAGE_TABLES_WINDOW, &tables_window),
             (inputs::OUT_IDS, &ids.outputs),
         ];
         for (name, numbers) in filled {
@@ -294,7 +295,7 @@ impl Engine {
             device.synchronize()?;
         }
         for piece in batch {
-            self.pages.advance(items[piece.item].seq, piece.tokens.len())?;
+            self.kv.advance(items[piece.item].seq, piece.tokens.len(), &mut self.parts.devices)?;
         }
         Ok(())
     }
@@ -339,32 +340,8 @@ impl Engine {
         }
         let found = logits.iter().enumerate().find(|(_, x)| !x.is_finite());
         let Some((token, value)) = found else { return Ok(()) };
-        let position = self.pages.len(seq)? - back;
+        let position = self.kv.len(seq)? - back;
         Err(RuntimeError::BadLogits { seq, position, token, value: *value })
-    }
-
-    fn copy_shared_pages(&mut self, seq: SeqId, count: usize) -> Result<(), RuntimeError> {
-        for copy in self.pages.reserve(seq, count)? {
-            for (i, (_, device)) in self.regions.iter().enumerate() {
-                let device = device.expect("every region of a decoder is written");
-                self.parts.devices[device.0].copy_page(
-                    RegionId(i as u32),
-                    copy.from as usize,
-                    copy.to as usize,
-                )?;
-            }
-        }
-        Ok(())
-    }
-
-    fn discard(&mut self, pages: &[u32]) -> Result<(), RuntimeError> {
-        for (i, (_, device)) in self.regions.iter().enumerate() {
-            let device = device.expect("every region of a decoder is written");
-            for page in pages {
-                self.parts.devices[device.0].discard_page(RegionId(i as u32), *page as usize)?;
-            }
-        }
-        Ok(())
     }
 
     fn refuse_another_cache(&self, params: &Params) -> Result<(), RuntimeError> {
@@ -376,7 +353,14 @@ impl Engine {
         changed("the context", old.body.n_ctx.to_string(), new.body.n_ctx.to_string())?;
         changed("the type of cached keys", old.body.type_k.to_string(), new.body.type_k.to_string())?;
         changed("the type of cached values", old.body.type_v.to_string(), new.body.type_v.to_string())?;
-        changed("the number of sequences", old.n_seq.to_string(), new.n_seq.to_string())
+        changed("the number of sequences", old.n_seq.to_string(), new.n_seq.to_string())?;
+        // Windows hold one batch beside what they see.
+        if self.parts.model.config.window.is_some() && new.n_ubatch > self.n_ubatch_max {
+            let exists = format!("{} tokens at most, with sliding windows", self.n_ubatch_max);
+            let asked = new.n_ubatch.to_string();
+            return Err(RuntimeError::CacheChanged { what: "the batch", exists, asked });
+        }
+        Ok(())
     }
 
     fn program(
@@ -453,5 +437,4 @@ struct BatchIds {
     positions: Vec<i32>,
     sequences: Vec<i32>,
     outputs: Vec<i32>,
-    tables: Vec<i32>,
 }

@@ -45,6 +45,19 @@ pub enum RuntimeError {
         /// What was asked for.
         to: usize,
     },
+    /// A sequence cannot be cut to where a sliding window has let go of what the next position sees.
+    #[error(
+        "sequence {} cannot be cut to {to}: its windows have let go of positions before; from {earliest} on it can, or to 0",
+        seq.0
+    )]
+    WindowGone {
+        /// The sequence.
+        seq: SeqId,
+        /// What was asked for.
+        to: usize,
+        /// The fewest positions that it can be cut to, beside none.
+        earliest: usize,
+    },
     /// A rebuild asked for another cache while sequences live in the old one.
     #[error("{what} is {exists} while the engine lives: it cannot become {asked}")]
     CacheChanged {

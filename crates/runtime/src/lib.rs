@@ -4,6 +4,7 @@
 //! compilation: nothing here changes a plan.
 
 mod batch;
+mod cache;
 mod engine;
 mod error;
 mod executor;

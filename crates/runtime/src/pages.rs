@@ -19,6 +19,9 @@ pub struct PageCopy {
     pub to: u32,
 }
 
+/// In a page table: the page has been given back.
+const GONE: u32 = u32::MAX;
+
 #[derive(Debug, Default)]
 struct Sequence {
     /// Page of the cache by page of the sequence.
@@ -83,7 +86,7 @@ impl Pages {
     pub fn fork(&mut self, seq: SeqId) -> Result<SeqId, RuntimeError> {
         let Sequence { pages, len } = self.get(seq)?;
         let copy = Sequence { pages: pages.clone(), len: *len };
-        for page in &copy.pages {
+        for page in copy.pages.iter().filter(|page| **page != GONE) {
             self.references[*page as usize] += 1;
         }
         let id = self.create();
@@ -100,7 +103,7 @@ impl Pages {
         // Whole pages before the first new position are only read.
         let first_written = len / PAGE_POSITIONS;
         let shared: Vec<usize> =
-            (first_written..have.min(need)).filter(|i| self.references[pages[*i] as usize] > 1).collect();
+            (first_written..have.min(need)).filter(|i| self.is_shared(pages[*i])).collect();
         if self.free.len() < need.saturating_sub(have) + shared.len() {
             return Err(RuntimeError::OutOfPages { pages: self.count() });
         }
@@ -130,6 +133,33 @@ impl Pages {
         Ok(())
     }
 
+    /// Gives back the pages that hold only positions before `before`, and returns those that became free.
+    pub fn forget(&mut self, seq: SeqId, before: usize) -> Result<Vec<u32>, RuntimeError> {
+        let sequence = self.sequences.get_mut(&seq).ok_or(RuntimeError::UnknownSequence(seq))?;
+        let whole = (before / PAGE_POSITIONS).min(sequence.pages.len());
+        // Pages go from the front, so those that are left to give back are next to the ones that are kept.
+        let first = sequence.pages[..whole].iter().rposition(|page| *page == GONE).map_or(0, |last| last + 1);
+        let old = sequence.pages[first..whole].iter_mut().map(|page| std::mem::replace(page, GONE)).collect();
+        Ok(self.release(old))
+    }
+
+    /// Refuses a cut to more positions than there are, or to where a window of that length has let go of positions
+    /// that the next one would see.
+    pub fn check_truncate(&self, seq: SeqId, to: usize, window: Option<usize>) -> Result<(), RuntimeError> {
+        let Sequence { pages, len } = self.get(seq)?;
+        if to > *len {
+            return Err(RuntimeError::TruncateBeyond { seq, len: *len, to });
+        }
+        let Some(window) = window else { return Ok(()) };
+        let first_seen = (to + 1).saturating_sub(window) / PAGE_POSITIONS;
+        let gone = pages.iter().take_while(|page| **page == GONE).count();
+        if to > 0 && first_seen < gone {
+            let earliest = gone * PAGE_POSITIONS + window - 1;
+            return Err(RuntimeError::WindowGone { seq, to, earliest });
+        }
+        Ok(())
+    }
+
     /// Cuts a sequence to its first `to` positions and returns the pages that became free.
     pub fn truncate(&mut self, seq: SeqId, to: usize) -> Result<Vec<u32>, RuntimeError> {
         let sequence = self.sequences.get_mut(&seq).ok_or(RuntimeError::UnknownSequence(seq))?;
@@ -152,6 +182,10 @@ impl Pages {
         self.sequences.get(&seq).ok_or(RuntimeError::UnknownSequence(seq))
     }
 
+    fn is_shared(&self, page: u32) -> bool {
+        page != GONE && self.references[page as usize] > 1
+    }
+
     fn take(&mut self) -> u32 {
         let page = self.free.pop_first().expect("counted before");
         self.references[page as usize] = 1;
@@ -160,7 +194,7 @@ impl Pages {
 
     fn release(&mut self, pages: Vec<u32>) -> Vec<u32> {
         let mut freed = Vec::new();
-        for page in pages {
+        for page in pages.into_iter().filter(|page| *page != GONE) {
             let references = &mut self.references[page as usize];
             *references -= 1;
             if *references == 0 {

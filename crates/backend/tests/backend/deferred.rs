@@ -148,7 +148,8 @@ fn everything_else_is_the_wrapped_device() {
     assert!(device.writes_in_place(&add, InPlace { output: 0, input: 0 }));
     assert!(!device.writes_in_place(&add, InPlace { output: 0, input: 1 }));
     assert_eq!(device.scratch_bytes(&add, &[], &extents), 15);
-    let region = Region { name: "kv.0.k".into(), layer: 0, dtype: DType::F16, heads: 1, head_dim: 8 };
+    let region =
+        Region { name: "kv.0.k".into(), layer: 0, dtype: DType::F16, heads: 1, head_dim: 8, window: None };
     device.reserve_region(K, &region, 9).unwrap();
     assert_eq!(device.register_weight("w", Arc::new(vec![0u8])).unwrap(), backend::WeightHandle(7));
     assert_eq!(*log.lock().unwrap(), ["region 0 of 9", "weight w"]);

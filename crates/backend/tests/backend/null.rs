@@ -12,7 +12,7 @@ fn null_runs_everything() {
     let ops: [Op; 4] = [
         op::Add.into(),
         op::MatMul.into(),
-        op::MatMulSwiGlu { to: DType::A32 }.into(),
+        op::MatMulGlu { activation: graph::op::Activation::Silu, to: DType::A32 }.into(),
         op::AddNorm { eps: 0.0, to: DType::A32 }.into(),
     ];
     for op in &ops {
@@ -22,7 +22,8 @@ fn null_runs_everything() {
     let extents = Extents { tokens: 3, outputs: 1, sequences: 1 };
     let call =
         Call { op: op::Add.into(), inputs: vec![], outputs: vec![], scratch: None, name: "add".to_owned() };
-    let region = Region { name: "kv.0.k".into(), layer: 0, dtype: DType::F16, heads: 1, head_dim: 8 };
+    let region =
+        Region { name: "kv.0.k".into(), layer: 0, dtype: DType::F16, heads: 1, head_dim: 8, window: None };
     let window = Window { offset: 1 << 40, bytes: 3 };
     let mut bytes = [1, 2, 3];
     let all = |null: &mut Null, bytes: &mut [u8]| -> Result<(), BackendError> {

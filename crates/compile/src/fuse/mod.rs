@@ -5,8 +5,8 @@
 
 mod add_norm;
 mod bias_rope_store;
+mod mat_mul_glu;
 mod mat_mul_many;
-mod mat_mul_swiglu;
 mod quantize;
 
 use backend::Fused;
@@ -22,12 +22,12 @@ type Switch = fn(&Fused) -> bool;
 
 /// Applies the patterns that are switched on.
 pub fn fuse(placed: Placed, devices: &Devices, fusions: &Fused) -> Placed {
-    // `add_norm` before `quantize`, which then finds the norm inside; `mat_mul_swiglu` before
+    // `add_norm` before `quantize`, which then finds the norm inside; `mat_mul_glu` before
     // `mat_mul_many`, which would take gate and up first.
     let patterns: [(Pattern, Switch); 5] = [
         (add_norm::apply, |f| f.add_norm),
         (quantize::apply, |f| f.quantize),
-        (mat_mul_swiglu::apply, |f| f.mat_mul_swiglu),
+        (mat_mul_glu::apply, |f| f.mat_mul_glu),
         (mat_mul_many::apply, |f| f.mat_mul_many),
         (bias_rope_store::apply, |f| f.bias_rope_store),
     ];

@@ -2,7 +2,7 @@
 
 use graph::{
     DType, Op,
-    op::{AddNorm, RmsNorm, SwiGlu},
+    op::{AddNorm, Glu, RmsNorm},
 };
 
 use super::Pass;
@@ -19,7 +19,7 @@ pub(super) fn apply(pass: &mut Pass) {
         let to = DType::A32;
         let op: Op = match &writer.op {
             Op::RmsNorm(norm) => RmsNorm { to, ..norm.clone() }.into(),
-            Op::SwiGlu(_) => SwiGlu { to }.into(),
+            Op::Glu(glu) => Glu { to, ..glu.clone() }.into(),
             Op::AddNorm(norm) if writer.outputs[1] == x => AddNorm { to, ..norm.clone() }.into(),
             _ => continue,
         };

@@ -13,7 +13,7 @@ fn found(graph: &Graph) -> Fused {
     Fused {
         quantize: !graph.nodes.iter().any(|n| matches!(n.op, Op::Quantize(_)) && n.name.contains("norm")),
         mat_mul_many: any(|op, inputs| matches!(op, Op::MatMul(_)) && inputs > 2),
-        mat_mul_swiglu: any(|op, _| matches!(op, Op::MatMulSwiGlu(_))),
+        mat_mul_glu: any(|op, _| matches!(op, Op::MatMulGlu(_))),
         bias_rope_store: any(|op, _| matches!(op, Op::KvStore(store) if store.rope.is_some())),
         add_norm: any(|op, _| matches!(op, Op::AddNorm(_))),
     }
@@ -134,7 +134,10 @@ fn a_value_that_others_read_is_not_fused_away() {
     let mut small = Small::default();
     let x = small.input("x");
     let [gate, up] = ["gate", "up"].map(|name| small.product(name, x));
-    let wide = small.0.one("wide", graph::op::SwiGlu { to: DType::F32 }, &[gate, up]).unwrap();
+    let wide = small
+        .0
+        .one("wide", graph::op::Glu { activation: graph::op::Activation::Silu, to: DType::F32 }, &[gate, up])
+        .unwrap();
     small.0.output(gate);
     assert_eq!(labels(&fused(small.ending_in(wide))), ["mat_mul", "swiglu"], "the gate is an output");
 }
@@ -157,11 +160,32 @@ fn activations_are_quantized_once_for_all_readers() {
         "blk.0.attn_norm",
         "blk.0.attention",
         "blk.0.ffn_norm",
-        "blk.0.swiglu",
+        "blk.0.glu",
         "blk.1.attn_norm",
         "blk.1.attended_outputs",
         "blk.1.ffn_norm",
-        "blk.1.swiglu",
+        "blk.1.glu",
     ];
     assert_eq!(quantized, expected);
+}
+
+#[test]
+fn gate_and_up_are_products_of_one_input() {
+    let build = |one_input: bool| {
+        let mut small = Small::default();
+        let [x, y] = ["x", "y"].map(|name| small.input(name));
+        let gate = small.product("gate", x);
+        let up = small.product("up", if one_input { x } else { y });
+        let wide = small
+            .0
+            .one(
+                "wide",
+                graph::op::Glu { activation: graph::op::Activation::Silu, to: DType::F32 },
+                &[gate, up],
+            )
+            .unwrap();
+        labels(&fused(small.ending_in(wide)))
+    };
+    assert_eq!(build(true), ["mat_mul_swiglu"]);
+    assert_eq!(build(false), ["mat_mul", "mat_mul", "swiglu"]);
 }

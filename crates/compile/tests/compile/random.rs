@@ -3,7 +3,7 @@
 use arbtest::arbitrary::{Result, Unstructured};
 use backend::Fused;
 use compile::{DeviceId, Options};
-use graph::op::{Add, KvStore, MatMul, RmsNorm, SwiGlu, View};
+use graph::op::{Add, Glu, KvStore, MatMul, RmsNorm, View};
 use graph::{DType, Extents, NodeId, Region, Shape, Symbol, ValueId};
 use memplan::Strategy;
 
@@ -35,11 +35,17 @@ fn one_graph(u: &mut Unstructured) -> Result<()> {
             0 => small.0.one(&name, Add, &[a, pick(u)?]),
             1 => small.0.one(&name, RmsNorm { eps: 1e-5, to }, &[a, scale]),
             2 | 3 => small.0.one(&name, MatMul, &[a, *u.choose(&weights)?]),
-            4 => small.0.one(&name, SwiGlu { to }, &[a, pick(u)?]),
+            4 => small.0.one(&name, Glu { activation: graph::op::Activation::Silu, to }, &[a, pick(u)?]),
             5 => small.0.one(&name, View { shape: rows(), offset_bytes: 0 }, &[a]),
             _ => {
-                let region =
-                    Region { name: format!("r{i}"), layer: 0, dtype: DType::F16, heads: 2, head_dim: 32 };
+                let region = Region {
+                    name: format!("r{i}"),
+                    layer: 0,
+                    dtype: DType::F16,
+                    heads: 2,
+                    head_dim: 32,
+                    window: None,
+                };
                 let region = small.0.region(region);
                 let store = KvStore { region, heads: 2, head_dim: 32, context: 64, rope: None, bias: false };
                 small.0.node(&name, store, &[a, positions, positions, tables]).unwrap();
@@ -60,7 +66,7 @@ fn one_graph(u: &mut Unstructured) -> Result<()> {
     let fusions = Fused {
         quantize: u.arbitrary()?,
         mat_mul_many: u.arbitrary()?,
-        mat_mul_swiglu: u.arbitrary()?,
+        mat_mul_glu: u.arbitrary()?,
         bias_rope_store: u.arbitrary()?,
         add_norm: u.arbitrary()?,
     };

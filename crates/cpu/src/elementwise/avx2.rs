@@ -67,3 +67,19 @@ pub unsafe fn cap(x: *const f32, cap: f32, out: *mut f32, n: usize) {
         each(x, x, out, whole..n, |x, _| math::soft_cap(x, cap));
     }
 }
+
+/// # Safety
+/// As [`super::add_scaled`], on a CPU with AVX2 and FMA.
+#[target_feature(enable = "avx2,fma,f16c")]
+pub unsafe fn add_scaled(x: *const f32, y: *const f32, factor: f32, out: *mut f32, n: usize) {
+    let whole = n / 8 * 8;
+    // SAFETY: the elements are below n.
+    unsafe {
+        for i in (0..whole).step_by(8) {
+            let y = _mm256_loadu_ps(y.add(i));
+            let sum = _mm256_fmadd_ps(y, _mm256_set1_ps(factor), _mm256_loadu_ps(x.add(i)));
+            _mm256_storeu_ps(out.add(i), sum);
+        }
+        each(x, y, out, whole..n, |x, y| math::fma(y, factor, x));
+    }
+}

@@ -4,7 +4,7 @@
 mod avx2;
 
 use crate::isa::Isa;
-use crate::math::{gelu, silu, soft_cap};
+use crate::math::{fma, gelu, silu, soft_cap};
 
 /// `out = a + b`.
 ///
@@ -65,9 +65,15 @@ pub unsafe fn scale(x: *const f32, factor: f32, out: *mut f32, n: usize) {
 ///
 /// # Safety
 /// As [`add`].
-pub unsafe fn add_scaled(x: *const f32, y: *const f32, factor: f32, out: *mut f32, n: usize) {
-    // SAFETY: the caller's promise.
-    unsafe { each(x, y, out, 0..n, |x, y| crate::math::fma(y, factor, x)) }
+pub unsafe fn add_scaled(isa: Isa, x: *const f32, y: *const f32, factor: f32, out: *mut f32, n: usize) {
+    // SAFETY: the caller's promise; that covers AVX2.
+    unsafe {
+        match isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => avx2::add_scaled(x, y, factor, out, n),
+            _ => each(x, y, out, 0..n, |x, y| fma(y, factor, x)),
+        }
+    }
 }
 
 /// `out = cap tanh(x / cap)`.

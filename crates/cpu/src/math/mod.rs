@@ -79,7 +79,7 @@ pub fn silu(x: f32) -> f32 {
 }
 
 /// -2 sqrt(2 / pi)
-const GELU_SCALE: f32 = -1.595_769_1;
+const GELU_SCALE: f32 = -1.595_769_2;
 const GELU_CUBIC: f32 = 0.044715;
 
 /// GELU in its tanh form, `x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))`, which is

@@ -47,8 +47,8 @@ pub(super) fn run(run: &Run, op: &Attention) -> Result<(), BackendError> {
         table_stride: places.table_stride,
         k: cache(k),
         v: cache(v),
-        window: None,
-        soft_cap: None,
+        window: op.window,
+        soft_cap: op.soft_cap,
     };
     let blocks = q.count.div_ceil(TOKENS_A_CHUNK);
     run.pool.run(blocks * op.heads_kv, &|chunk, worker| {

@@ -3,14 +3,18 @@
 mod add;
 mod attention;
 mod get_rows;
+mod glu;
 mod kv_store;
 mod mat_mul;
-mod mat_mul_swiglu;
+mod mat_mul_glu;
+mod mat_mul_id;
 mod norm;
 mod quantize;
 mod rope;
 mod rope_table;
-mod swiglu;
+mod route_experts;
+mod scale;
+mod sum_experts;
 
 use std::collections::HashMap;
 
@@ -39,10 +43,12 @@ pub(crate) fn supports(op: &Op, inputs: &[DType]) -> Result<(), String> {
     let weight = |t: &DType| !matches!(t, DType::A32 | DType::I32);
     match op {
         Op::GetRows(_) if inputs[0] == DType::A32 => Err("rows of A32 cannot be gathered".to_owned()),
-        Op::MatMul(_) | Op::MatMulSwiGlu(_) => match inputs[1..].iter().find(|t| !weight(t)) {
-            Some(other) => Err(format!("no product with weights of type {other}")),
-            None => Ok(()),
-        },
+        Op::MatMul(_) | Op::MatMulGlu(_) | Op::MatMulId(_) => {
+            match products(op, inputs).iter().find(|t| !weight(t)) {
+                Some(other) => Err(format!("no product with weights of type {other}")),
+                None => Ok(()),
+            }
+        }
         Op::GetRows(_)
         | Op::RmsNorm(_)
         | Op::Quantize(_)
@@ -50,11 +56,20 @@ pub(crate) fn supports(op: &Op, inputs: &[DType]) -> Result<(), String> {
         | Op::Rope(_)
         | Op::KvStore(_)
         | Op::Attention(_)
-        | Op::SwiGlu(_)
+        | Op::Glu(_)
         | Op::Add(_)
         | Op::View(_)
+        | Op::Scale(_)
+        | Op::SoftCap(_)
+        | Op::RouteExperts(_)
+        | Op::SumExperts(_)
         | Op::AddNorm(_) => Ok(()),
     }
+}
+
+/// The types of the weights of a product.
+fn products<'a>(op: &Op, inputs: &'a [DType]) -> &'a [DType] {
+    if matches!(op, Op::MatMulId(_)) { &inputs[1..2] } else { &inputs[1..] }
 }
 
 /// Working memory of one thread, for any run within `capacity`.
@@ -66,13 +81,23 @@ pub(crate) fn scratch_bytes_a_thread(
 ) -> usize {
     match op {
         Op::MatMul(_) => mat_mul::scratch_bytes(isa, inputs, capacity),
-        Op::MatMulSwiGlu(_) => mat_mul_swiglu::scratch_bytes(isa, inputs, capacity),
+        Op::MatMulGlu(_) => mat_mul_glu::scratch_bytes(isa, inputs, capacity),
+        Op::MatMulId(_) => mat_mul_id::scratch_bytes(isa, inputs, capacity),
         Op::KvStore(op) => kv_store::scratch_bytes(op),
         Op::Attention(op) => attention::scratch_bytes(isa, op, inputs, capacity),
         Op::RmsNorm(op) => norm::scratch_bytes(op.to, inputs),
         Op::AddNorm(op) => norm::scratch_bytes(op.to, inputs),
-        Op::SwiGlu(op) => norm::scratch_bytes(op.to, inputs),
-        Op::GetRows(_) | Op::Quantize(_) | Op::RopeTable(_) | Op::Rope(_) | Op::Add(_) | Op::View(_) => 0,
+        Op::Glu(op) => norm::scratch_bytes(op.to, inputs),
+        Op::GetRows(_)
+        | Op::Quantize(_)
+        | Op::RopeTable(_)
+        | Op::Rope(_)
+        | Op::Add(_)
+        | Op::Scale(_)
+        | Op::SoftCap(_)
+        | Op::RouteExperts(_)
+        | Op::SumExperts(_)
+        | Op::View(_) => 0,
     }
 }
 
@@ -85,13 +110,18 @@ impl<'a> Run<'a> {
             Op::AddNorm(op) => norm::add_norm(self, op),
             Op::Quantize(_) => quantize::run(self),
             Op::MatMul(_) => mat_mul::run(self),
-            Op::MatMulSwiGlu(op) => mat_mul_swiglu::run(self, op),
+            Op::MatMulGlu(op) => mat_mul_glu::run(self, op),
             Op::RopeTable(op) => rope_table::run(self, op),
             Op::Rope(op) => rope::run(self, op),
             Op::KvStore(op) => kv_store::run(self, op)?,
             Op::Attention(op) => attention::run(self, op)?,
-            Op::SwiGlu(op) => swiglu::run(self, op),
+            Op::Glu(op) => glu::run(self, op),
             Op::Add(_) => add::run(self),
+            Op::Scale(op) => scale::scale(self, op.factor),
+            Op::SoftCap(op) => scale::soft_cap(self, op.cap),
+            Op::RouteExperts(op) => route_experts::run(self, op),
+            Op::MatMulId(_) => mat_mul_id::run(self)?,
+            Op::SumExperts(_) => sum_experts::run(self),
             Op::View(_) => {}
         }
         Ok(())

@@ -13,7 +13,7 @@ pub(super) fn run(run: &Run, op: &RopeTable) {
         for row in first..end {
             // SAFETY: a row of the output, written by this thread alone.
             let table = unsafe { std::slice::from_raw_parts_mut(out.floats(row), out.columns) };
-            rope_table(positions[row], op.rot, op.base, factors, table);
+            rope_table(positions[row], op.rot, op.base, &op.scaling, factors, table);
         }
     });
 }

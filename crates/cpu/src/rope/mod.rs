@@ -3,6 +3,8 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 
+use graph::op::RopeScaling;
+
 pub use graph::op::RopePairs;
 
 use crate::isa::Isa;
@@ -12,8 +14,15 @@ use crate::math::fma;
 ///
 /// The angle of pair `j` is `position * base^(-2 j / rot) / factors[j]`, computed in f64 by code that
 /// gives the same bits everywhere, and only the cosine and sine are rounded to f32. `factors` has
-/// `rot / 2` elements, `out` has `rot`.
-pub fn rope_table(position: i32, rot: usize, base: f32, factors: Option<&[f32]>, out: &mut [f32]) {
+/// `rot / 2` elements, `out` has `rot`. `scaling` stretches the angles and lengthens the results.
+pub fn rope_table(
+    position: i32,
+    rot: usize,
+    base: f32,
+    scaling: &RopeScaling,
+    factors: Option<&[f32]>,
+    out: &mut [f32],
+) {
     assert!(rot.is_multiple_of(2));
     assert_eq!(out.len(), rot);
     let (cos, sin) = out.split_at_mut(rot / 2);
@@ -23,10 +32,30 @@ pub fn rope_table(position: i32, rot: usize, base: f32, factors: Option<&[f32]>,
     for j in 0..rot / 2 {
         let power = libm::pow(f64::from(base), -((2 * j) as f64) / rot as f64);
         let factor = factors.map_or(1.0, |f| f64::from(f[j]));
-        let angle = f64::from(position) * power / factor;
-        cos[j] = libm::cos(angle) as f32;
-        sin[j] = libm::sin(angle) as f32;
+        let angle = f64::from(position) * power / factor * stretch(scaling, j, rot, base);
+        let length = f64::from(scaling.attn_factor);
+        cos[j] = (libm::cos(angle) * length) as f32;
+        sin[j] = (libm::sin(angle) * length) as f32;
     }
+}
+
+/// What the angle of pair `j` is multiplied by, in f64: `s (1 - r) + r`, where `s` is the scale of positions and `r`
+/// is `ext_factor` times a ramp over the pairs that falls from 1 (fast) to 0 (slow).
+fn stretch(scaling: &RopeScaling, j: usize, rot: usize, base: f32) -> f64 {
+    let scale = f64::from(scaling.freq_scale);
+    if scaling.ext_factor == 0.0 {
+        return scale;
+    }
+    // The pair that turns `beta` times within the original context.
+    let pair = |beta: f32| {
+        let turns = scaling.n_ctx_orig as f64 / (f64::from(beta) * 2.0 * std::f64::consts::PI);
+        rot as f64 * libm::log(turns) / (2.0 * libm::log(f64::from(base)))
+    };
+    let low = libm::floor(pair(scaling.beta_fast)).max(0.0);
+    let high = libm::ceil(pair(scaling.beta_slow)).min(rot as f64 - 1.0);
+    let along = ((j as f64 - low) / (high - low).max(0.001)).clamp(0.0, 1.0);
+    let ramp = f64::from(scaling.ext_factor) * (1.0 - along);
+    scale * (1.0 - ramp) + ramp
 }
 
 /// Turns the first `rot` dimensions of each head of one token in place; the others stay.

@@ -4,6 +4,7 @@ use cpu::kv::{kv_row_bytes, load_row, store_row};
 use cpu::norm::{rms_norm_row, rms_norm_row_raw};
 use cpu::rope::{RopePairs, rope_row, rope_table};
 use graph::DType;
+use graph::op::RopeScaling;
 
 use crate::support::{Random, assert_near, assert_same, same, special_floats, vector_tiers};
 
@@ -93,7 +94,7 @@ fn rope_is_near_the_reference_and_the_same_in_every_tier() {
                 let heads = 3;
                 let x = random.floats(heads * dim, 2.0);
                 let mut table = vec![0.0; rot];
-                rope_table(position, rot, 1e5, factors.as_deref(), &mut table);
+                rope_table(position, rot, 1e5, &RopeScaling::NONE, factors.as_deref(), &mut table);
                 let run = |isa: Isa| {
                     let mut x = x.clone();
                     // SAFETY: x has three heads.

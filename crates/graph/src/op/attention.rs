@@ -3,7 +3,8 @@
 use super::*;
 
 /// `inputs: q, positions, sequences, page_tables -> out`: every query head of every token attends to the
-/// keys of its own sequence at positions up to its own (causal), read from the cache.
+/// keys of its own sequence at positions up to its own (causal, all or the last `window` of them), read from
+/// the cache.
 ///
 /// `q` and `out`: `[heads * head_dim, rows]` f32; `positions` and `sequences`: `[rows]` i32;
 /// `page_tables`: `[pages a sequence, Sequences]` i32.
@@ -21,6 +22,10 @@ pub struct Attention {
     pub head_dim: usize,
     /// Scores are multiplied by this.
     pub scale: f32,
+    /// Scores then become `cap tanh(score / cap)`.
+    pub soft_cap: Option<f32>,
+    /// A query at position `p` sees the keys from `p - window + 1` on.
+    pub window: Option<usize>,
 }
 
 impl Operation for Attention {

@@ -12,7 +12,7 @@ pub struct MatMul;
 
 impl Operation for MatMul {
     fn facts(&self) -> OpFacts {
-        OpFacts { label: "mat_mul", ..OpFacts::default() }
+        OpFacts { label: "mat_mul", product: true, ..OpFacts::default() }
     }
 
     fn infer(&self, inputs: &[Meta]) -> Result<Vec<Meta>, String> {
@@ -27,16 +27,19 @@ impl Operation for MatMul {
                 if columns(inputs, i)? != n {
                     return Err(format!("input {i}: expected rows of {n}, found {shape}"));
                 }
-                let fits = match inputs[0].1 {
-                    DType::F32 => dtype != DType::A32 && dtype != DType::I32,
-                    DType::A32 => dtype.is_quantized() && dtype != DType::A32,
-                    _ => false,
-                };
-                if !fits {
-                    return Err(format!("input {i}: {dtype} weights cannot multiply {}", inputs[0].1));
-                }
+                expect_product(inputs[0].1, dtype, i)?;
                 Ok((Shape([shape.0[1], x.0[1], x.0[2], x.0[3]]), DType::F32))
             })
             .collect()
     }
+}
+
+/// Refuses weights (input number `input`) that cannot multiply such activations.
+pub(super) fn expect_product(x: DType, weight: DType, input: usize) -> Result<(), String> {
+    let fits = match x {
+        DType::F32 => weight != DType::A32 && weight != DType::I32,
+        DType::A32 => weight.is_quantized() && weight != DType::A32,
+        _ => false,
+    };
+    if fits { Ok(()) } else { Err(format!("input {input}: {weight} weights cannot multiply {x}")) }
 }

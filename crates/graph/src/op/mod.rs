@@ -4,33 +4,43 @@ mod add;
 mod add_norm;
 mod attention;
 mod get_rows;
+mod glu;
 mod kv_store;
 mod mat_mul;
-mod mat_mul_swiglu;
+mod mat_mul_glu;
+mod mat_mul_id;
 mod quantize;
 mod rms_norm;
 mod rope;
 mod rope_table;
-mod swiglu;
+mod route_experts;
+mod scale;
+mod soft_cap;
+mod sum_experts;
 mod view;
 
 pub use add::Add;
 pub use add_norm::AddNorm;
 pub use attention::Attention;
 pub use get_rows::GetRows;
+pub use glu::{Activation, Glu};
 pub use kv_store::KvStore;
 pub use mat_mul::MatMul;
-pub use mat_mul_swiglu::MatMulSwiGlu;
+pub use mat_mul_glu::MatMulGlu;
+pub use mat_mul_id::MatMulId;
 pub use quantize::Quantize;
 pub use rms_norm::RmsNorm;
 pub use rope::{Rope, RopePairs};
-pub use rope_table::RopeTable;
-pub use swiglu::SwiGlu;
+pub use rope_table::{RopeScaling, RopeTable};
+pub use route_experts::RouteExperts;
+pub use scale::Scale;
+pub use soft_cap::SoftCap;
+pub use sum_experts::SumExperts;
 pub use view::View;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DType, RegionId, Shape};
+use crate::{DType, Dim, RegionId, Shape};
 
 /// An output that may be written over an input: the kernel reads each element of the input before it
 /// writes the same element of the output.
@@ -51,6 +61,8 @@ pub struct OpFacts {
     pub in_place: Vec<InPlace>,
     /// The output is a window into input 0; nothing is computed.
     pub view: bool,
+    /// Input 0 are activations that input 1 multiplies: a device may want them in the type of its kernels.
+    pub product: bool,
     /// Persistent regions read.
     pub reads: Vec<RegionId>,
     /// Persistent regions written.
@@ -101,11 +113,16 @@ operations!(
     Rope,
     KvStore,
     Attention,
-    SwiGlu,
+    Glu,
     Add,
     View,
     AddNorm,
-    MatMulSwiGlu,
+    MatMulGlu,
+    Scale,
+    SoftCap,
+    RouteExperts,
+    MatMulId,
+    SumExperts,
 );
 
 impl Op {

@@ -23,14 +23,21 @@ pub fn layer() -> Graph {
     b.set_layer(Some(0));
     let scale = b.weight("scale", Shape::row(N), DType::F32);
     let normed = b.one("normed", RmsNorm { eps: 1e-5, to: DType::F32 }, &[x, scale]).unwrap();
-    let region =
-        |name: &str| Region { name: name.into(), layer: 0, dtype: DType::F16, heads: 2, head_dim: 32 };
+    let region = |name: &str| Region {
+        name: name.into(),
+        layer: 0,
+        dtype: DType::F16,
+        heads: 2,
+        head_dim: 32,
+        window: None,
+    };
     let (k, v) = (b.region(region("kv.0.k")), b.region(region("kv.0.v")));
     for (name, region) in [("store_k", k), ("store_v", v)] {
         let store = KvStore { region, heads: 2, head_dim: 32, context: 128, rope: None, bias: false };
         b.node(name, store, &[normed, positions, sequences, tables]).unwrap();
     }
-    let attention = Attention { k, v, heads: 2, heads_kv: 2, head_dim: 32, scale: 0.125 };
+    let attention =
+        Attention { k, v, heads: 2, heads_kv: 2, head_dim: 32, scale: 0.125, soft_cap: None, window: None };
     let attended = b.one("attended", attention, &[normed, positions, sequences, tables]).unwrap();
     let square = b.weight("square", Shape::matrix(N, N), DType::F16);
     let projected = b.one("projected", MatMul, &[attended, square]).unwrap();

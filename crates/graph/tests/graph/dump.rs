@@ -89,7 +89,7 @@ fn json_holds_the_whole_graph() {
     let regions = &to_json(&layer(), device)["regions"];
     assert_eq!(
         regions[0],
-        serde_json::json!({"name": "kv.0.k", "layer": 0, "dtype": "F16", "heads": 2, "head_dim": 32})
+        serde_json::json!({"name": "kv.0.k", "layer": 0, "dtype": "F16", "heads": 2, "head_dim": 32, "window": null})
     );
 }
 

@@ -1,7 +1,7 @@
 //! Random graphs.
 
 use arbtest::arbitrary::{Result, Unstructured};
-use graph::op::{Add, AddNorm, GetRows, MatMul, Quantize, RmsNorm, SwiGlu, View};
+use graph::op::{Add, AddNorm, GetRows, Glu, MatMul, Quantize, RmsNorm, View};
 use graph::{Builder, DType, Editor, Graph, GraphError, Shape, Source, Symbol, ValueId, validate};
 
 use crate::common::*;
@@ -87,7 +87,7 @@ fn random_graph(u: &mut Unstructured) -> Result<Graph> {
             1 => b.node(&name, RmsNorm { eps: 1e-5, to }, &[a, scale]),
             2 => b.node(&name, MatMul, &[a, *u.choose(&square)?]),
             3 => b.node(&name, MatMul, &[a, *u.choose(&square)?, *u.choose(&square)?]),
-            4 => b.node(&name, SwiGlu { to }, &[a, c]),
+            4 => b.node(&name, Glu { activation: graph::op::Activation::Silu, to }, &[a, c]),
             5 => b.node(&name, AddNorm { eps: 1e-5, to }, &[a, c, scale]),
             6 => b.node(&name, View { shape: rows(), offset_bytes: 0 }, &[a]),
             // Ends of the graph: other shapes and types.

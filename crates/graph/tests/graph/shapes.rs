@@ -114,8 +114,8 @@ fn mat_mul_takes_one_input_and_any_number_of_weights() {
 }
 
 #[test]
-fn mat_mul_swiglu_takes_two_weights_of_one_size() {
-    let op = |to| MatMulSwiGlu { to };
+fn mat_mul_glu_takes_two_weights_of_one_size() {
+    let op = |to| MatMulGlu { activation: graph::op::Activation::Silu, to };
     gives(op(F32), &[x(), matrix(N, 96, F32), matrix(N, 96, F16)], &[wide(96, F32)]);
     gives(op(A32), &[wide(N, A32), matrix(N, 96, Q4_0), matrix(N, 96, Q8_0)], &[wide(96, A32)]);
     refuses(
@@ -130,18 +130,34 @@ fn mat_mul_swiglu_takes_two_weights_of_one_size() {
 
 #[test]
 fn swiglu_takes_equal_shapes() {
-    gives(SwiGlu { to: F32 }, &[x(), x()], &[x()]);
-    gives(SwiGlu { to: A32 }, &[x(), x()], &[wide(N, A32)]);
-    refuses(SwiGlu { to: F32 }, &[x(), row(N)], "input 1: expected shape");
-    refuses(SwiGlu { to: F32 }, &[x(), wide(N, F16)], "input 1: expected type F32");
-    refuses(SwiGlu { to: A32 }, &[wide(16, F32), wide(16, F32)], "whole blocks");
-    refuses(SwiGlu { to: I32 }, &[x(), x()], "cannot write rows of type I32");
-    refuses(SwiGlu { to: F32 }, &[x()], "expected 2 inputs");
+    gives(Glu { activation: graph::op::Activation::Silu, to: F32 }, &[x(), x()], &[x()]);
+    gives(Glu { activation: graph::op::Activation::Silu, to: A32 }, &[x(), x()], &[wide(N, A32)]);
+    refuses(
+        Glu { activation: graph::op::Activation::Silu, to: F32 },
+        &[x(), row(N)],
+        "input 1: expected shape",
+    );
+    refuses(
+        Glu { activation: graph::op::Activation::Silu, to: F32 },
+        &[x(), wide(N, F16)],
+        "input 1: expected type F32",
+    );
+    refuses(
+        Glu { activation: graph::op::Activation::Silu, to: A32 },
+        &[wide(16, F32), wide(16, F32)],
+        "whole blocks",
+    );
+    refuses(
+        Glu { activation: graph::op::Activation::Silu, to: I32 },
+        &[x(), x()],
+        "cannot write rows of type I32",
+    );
+    refuses(Glu { activation: graph::op::Activation::Silu, to: F32 }, &[x()], "expected 2 inputs");
 }
 
 #[test]
 fn rope_table_takes_positions_and_factors() {
-    let op = |factors| RopeTable { rot: 16, base: 1e4, factors };
+    let op = |factors| RopeTable { rot: 16, base: 1e4, factors, scaling: graph::op::RopeScaling::NONE };
     gives(op(false), &[ids()], &[wide(16, F32)]);
     gives(op(true), &[ids(), row(8)], &[wide(16, F32)]);
     refuses(op(true), &[ids(), row(16)], "input 1: expected shape [8], found [16]");
@@ -197,7 +213,7 @@ fn kv_store_takes_rows_and_places_and_writes_no_value() {
 fn attention_takes_queries_and_places() {
     let op = |heads, heads_kv| {
         let (k, v) = (RegionId(0), RegionId(1));
-        Attention { k, v, heads, heads_kv, head_dim: 16, scale: 0.25 }
+        Attention { k, v, heads, heads_kv, head_dim: 16, scale: 0.25, soft_cap: None, window: None }
     };
     let tables = (Shape::matrix(2, Symbol::Sequences), I32);
     gives(op(4, 2), &[x(), ids(), ids(), tables], &[x()]);
@@ -226,10 +242,10 @@ fn rights_to_overwrite_are_for_results_of_the_operands_size() {
     let rights = |op: Op| op.facts().in_place.iter().map(|r| (r.output, r.input)).collect::<Vec<_>>();
     assert_eq!(rights(Add.into()), [(0, 0), (0, 1)]);
     assert_eq!(rights(RmsNorm { eps: 0.0, to: F32 }.into()), [(0, 0)]);
-    assert_eq!(rights(SwiGlu { to: F32 }.into()), [(0, 0), (0, 1)]);
+    assert_eq!(rights(Glu { activation: graph::op::Activation::Silu, to: F32 }.into()), [(0, 0), (0, 1)]);
     // Rows of A32 are shorter than the rows that they are made from: they would run over rows not yet read.
     assert_eq!(rights(RmsNorm { eps: 0.0, to: A32 }.into()), []);
-    assert_eq!(rights(SwiGlu { to: A32 }.into()), []);
+    assert_eq!(rights(Glu { activation: graph::op::Activation::Silu, to: A32 }.into()), []);
     assert_eq!(rights(Quantize.into()), []);
     // A row of a product needs the whole row of the input.
     assert_eq!(rights(MatMul.into()), []);
@@ -242,7 +258,17 @@ fn regions_are_named_by_the_facts() {
     let facts = Op::from(store).facts();
     assert_eq!((facts.reads, facts.writes), (vec![], vec![RegionId(3)]));
     let (k, v) = (RegionId(1), RegionId(2));
-    let facts = Op::from(Attention { k, v, heads: 1, heads_kv: 1, head_dim: 1, scale: 1.0 }).facts();
+    let facts = Op::from(Attention {
+        k,
+        v,
+        heads: 1,
+        heads_kv: 1,
+        head_dim: 1,
+        scale: 1.0,
+        soft_cap: None,
+        window: None,
+    })
+    .facts();
     assert_eq!((facts.reads, facts.writes), (vec![k, v], vec![]));
 }
 

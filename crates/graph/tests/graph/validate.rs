@@ -48,7 +48,17 @@ fn ids_must_be_inside_the_graph() {
             graph::Op::Attention(op) => op.clone(),
             _ => unreachable!(),
         };
-        g.nodes[n].op = op::Attention { k, v: RegionId(7), heads, heads_kv, head_dim, scale }.into();
+        g.nodes[n].op = op::Attention {
+            k,
+            v: RegionId(7),
+            heads,
+            heads_kv,
+            head_dim,
+            scale,
+            soft_cap: None,
+            window: None,
+        }
+        .into();
     });
     dangling(error, "node attended", "region 7");
 }

@@ -8,4 +8,4 @@ use graph::op::RopePairs;
 use super::Architecture;
 
 pub static LLAMA: Architecture =
-    Architecture { name: "llama", rope_pairs: RopePairs::Neighbours, qkv_bias: false };
+    Architecture { name: "llama", rope_pairs: RopePairs::Neighbours, configure: |_, _| Ok(()) };

@@ -1,25 +1,44 @@
 //! The table of architectures.
 
+mod gemma2;
+mod gemma3;
 mod llama;
+mod phi3;
 mod qwen2;
+mod qwen3;
+mod qwen3moe;
 
 use graph::op::RopePairs;
 
-use crate::ModelError;
+use crate::keys::Keys;
+use crate::{Config, ModelError};
 
 /// What tells an architecture from its relatives.
-#[derive(Debug, PartialEq)]
 pub struct Architecture {
     /// As `general.architecture` and the metadata keys write it.
     pub name: &'static str,
     /// Which elements of a head turn together.
-    pub rope_pairs: RopePairs,
-    /// Q, K and V have biases.
-    pub qkv_bias: bool,
+    pub(crate) rope_pairs: RopePairs,
+    /// Changes the common configuration to its own.
+    pub(crate) configure: fn(&mut Config, &Keys) -> Result<(), ModelError>,
+}
+
+impl std::fmt::Debug for Architecture {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
 }
 
 /// Every architecture that can be run.
-pub static ARCHITECTURES: [&Architecture; 2] = [&llama::LLAMA, &qwen2::QWEN2];
+pub static ARCHITECTURES: [&Architecture; 7] = [
+    &llama::LLAMA,
+    &qwen2::QWEN2,
+    &qwen3::QWEN3,
+    &qwen3moe::QWEN3MOE,
+    &gemma2::GEMMA2,
+    &gemma3::GEMMA3,
+    &phi3::PHI3,
+];
 
 /// The architecture of that name.
 pub fn find(name: &str) -> Result<&'static Architecture, ModelError> {

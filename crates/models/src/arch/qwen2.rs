@@ -4,5 +4,11 @@ use graph::op::RopePairs;
 
 use super::Architecture;
 
-pub static QWEN2: Architecture =
-    Architecture { name: "qwen2", rope_pairs: RopePairs::Halves, qkv_bias: true };
+pub static QWEN2: Architecture = Architecture {
+    name: "qwen2",
+    rope_pairs: RopePairs::Halves,
+    configure: |config, _| {
+        config.qkv_bias = true;
+        Ok(())
+    },
+};

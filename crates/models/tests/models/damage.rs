@@ -20,7 +20,10 @@ fn one(key: &str, value: impl Into<Value>) -> String {
 #[test]
 fn an_unknown_architecture_lists_the_known_ones() {
     let error = one("general.architecture", "gpt2");
-    assert_eq!(error, "general.architecture gpt2 is not supported; supported: llama, qwen2");
+    assert_eq!(
+        error,
+        "general.architecture gpt2 is not supported; supported: llama, qwen2, qwen3, qwen3moe, gemma2, gemma3, phi3"
+    );
     let error = message(&[("general.architecture", None)]);
     assert!(error.contains("general.architecture") && error.contains("missing"), "{error}");
 }
@@ -111,8 +114,8 @@ fn rotations_must_fit_a_head() {
         );
         assert_eq!(one("llama.rope.dimension_count", rot), expected);
     }
-    let error = one("llama.rope.scaling.type", "yarn");
-    assert_eq!(error, "key llama.rope.scaling.type is yarn: expected none");
+    let error = one("llama.rope.scaling.type", "bend");
+    assert_eq!(error, "key llama.rope.scaling.type is bend: expected none, linear or yarn");
     model_with("llama", &[("llama.rope.scaling.type", Some("none".into()))]).unwrap();
     let half = model_with("llama", &[("llama.rope.dimension_count", Some(8u32.into()))]).unwrap();
     assert_eq!(half.config.rope.rot, 8);
@@ -196,10 +199,9 @@ fn tensors_of_another_shape_are_named_with_both() {
 #[test]
 fn tensors_of_another_type_are_named_with_the_types_that_serve() {
     let retype = |ty| move |t: Tensor| Some(Tensor { ty, ..t });
-    let error = tensor("llama", "blk.0.attn_q.weight", retype(ElementType::Q5_0));
-    let expected =
-        "tensor blk.0.attn_q.weight has type Q5_0: expected one of F32, F16, BF16, Q4_0, Q4_1, Q8_0";
-    assert_eq!(error, expected);
+    let error = tensor("llama", "blk.0.attn_q.weight", retype(ElementType::I8));
+    let expected = "tensor blk.0.attn_q.weight has type I8: expected one of F32, F16, BF16, Q4_0, Q4_1, ";
+    assert!(error.starts_with(expected), "{error}");
     let error = tensor("llama", "blk.0.attn_q.weight", retype(ElementType::I32));
     assert!(error.contains("has type I32: expected one of F32"), "{error}");
     for (arch, name) in [("llama", "output_norm.weight"), ("qwen2", "blk.0.attn_q.bias")] {

@@ -1,13 +1,14 @@
-//! `mat_mul_swiglu`: gate and up products of some columns, multiplied and written at once.
+//! `mat_mul_swiglu` and `mat_mul_geglu`: gate and up products of some columns, multiplied and written at once.
 
-use graph::op::MatMulSwiGlu;
+use graph::op::MatMulGlu;
 use graph::{DType, Extents, Shape};
 
+use super::glu::gated;
 use super::mat_mul::{activations, rows_a_chunk, weights};
 use super::{Run, float_scratch};
 use crate::Isa;
 use crate::matmul::{self, Output};
-use crate::{elementwise, quantize};
+use crate::quantize;
 
 /// Columns of the result that are made together: whole blocks of A32.
 const STEP: usize = DType::A32.block_elements();
@@ -21,7 +22,7 @@ fn products_bytes(tokens: usize) -> usize {
     2 * tokens * STEP * size_of::<f32>()
 }
 
-pub(super) fn run(run: &Run, op: &MatMulSwiGlu) {
+pub(super) fn run(run: &Run, op: &MatMulGlu) {
     let (x, gate, up, out) = (run.input(0), run.input(1), run.input(2), run.output(0));
     if x.count == 0 {
         return;
@@ -50,9 +51,9 @@ pub(super) fn run(run: &Run, op: &MatMulSwiGlu) {
                 let gate = gates[token * width..].as_mut_ptr();
                 let up = ups[token * width..].as_ptr();
                 if op.to == DType::F32 {
-                    elementwise::swiglu(run.isa, gate, up, out.floats(token).add(first), width);
+                    gated(run.isa, op.activation, gate, up, out.floats(token).add(first), width);
                 } else {
-                    elementwise::swiglu(run.isa, gate, up, gate, width);
+                    gated(run.isa, op.activation, gate, up, gate, width);
                     let product = std::slice::from_raw_parts(gate, width);
                     quantize::quantize_blocks(run.isa, product, out.row(token), out.columns, first / STEP);
                 }

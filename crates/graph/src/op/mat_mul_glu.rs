@@ -1,18 +1,24 @@
-//! The operation `mat_mul_swiglu`.
+//! The operation `mat_mul_glu`.
 
 use super::*;
 
-/// `inputs: x, gate weight, up weight -> silu(gate . x) * (up . x)`, written as F32 or A32: the two wide
+/// `inputs: x, gate weight, up weight -> activation(gate . x) * (up . x)`, written as F32 or A32: the two wide
 /// products are never stored. Made by fusion.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct MatMulSwiGlu {
+pub struct MatMulGlu {
+    /// What the gate goes through.
+    pub activation: Activation,
     /// F32 or A32.
     pub to: DType,
 }
 
-impl Operation for MatMulSwiGlu {
+impl Operation for MatMulGlu {
     fn facts(&self) -> OpFacts {
-        OpFacts { label: "mat_mul_swiglu", ..OpFacts::default() }
+        let label = match self.activation {
+            Activation::Silu => "mat_mul_swiglu",
+            Activation::Gelu => "mat_mul_geglu",
+        };
+        OpFacts { label, ..OpFacts::default() }
     }
 
     fn infer(&self, inputs: &[Meta]) -> Result<Vec<Meta>, String> {

@@ -1,0 +1,173 @@
+//! The KV cache of an engine: pages of each kind of layer, and the regions that they are pages of.
+
+use backend::Backend;
+use compile::DeviceId;
+use graph::{Region, RegionId};
+use models::PAGE_POSITIONS;
+
+use crate::{Pages, RuntimeError, SeqId};
+
+/// The devices of an engine.
+pub(crate) type Devices = [Box<dyn Backend>];
+
+/// Layers that hold the same positions: all of them, or those in a window.
+struct Kind {
+    window: Option<usize>,
+    pages: Pages,
+}
+
+/// A region, where it lives, and which kind's pages it has.
+struct Placed {
+    id: RegionId,
+    region: Region,
+    device: DeviceId,
+    kind: usize,
+}
+
+/// Sequences and their positions in every layer.
+pub(crate) struct KvCache {
+    /// Full layers first, then those with a window if there are any.
+    kinds: Vec<Kind>,
+    regions: Vec<Placed>,
+}
+
+impl KvCache {
+    /// A cache for `n_seq` sequences of `n_ctx` positions; layers with a window hold it and one batch.
+    pub fn new(n_seq: usize, n_ctx: usize, n_ubatch: usize, window: Option<usize>) -> KvCache {
+        let whole = n_ctx.div_ceil(PAGE_POSITIONS);
+        let mut kinds = vec![Kind { window: None, pages: Pages::new(n_seq * whole) }];
+        if let Some(window) = window {
+            // A window and a batch may begin and end inside pages.
+            let pages = whole.min((window + n_ubatch).div_ceil(PAGE_POSITIONS) + 1);
+            kinds.push(Kind { window: Some(window), pages: Pages::new(n_seq * pages) });
+        }
+        KvCache { kinds, regions: Vec::new() }
+    }
+
+    /// Makes the regions of a program on their devices; those that exist must be the same.
+    pub fn set_regions(
+        &mut self,
+        regions: &[(Region, Option<DeviceId>)],
+        devices: &mut Devices,
+    ) -> Result<(), RuntimeError> {
+        let placed = |(i, (region, device)): (usize, &(Region, Option<DeviceId>))| Placed {
+            id: RegionId(i as u32),
+            region: region.clone(),
+            device: device.expect("every region of a decoder is written"),
+            kind: usize::from(region.window.is_some()),
+        };
+        self.regions = regions.iter().enumerate().map(placed).collect();
+        for Placed { id, region, device, kind } in &self.regions {
+            devices[device.0].reserve_region(*id, region, self.kinds[*kind].pages.count())?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of pages in use, and of all pages.
+    pub fn bytes(&self) -> (u64, u64) {
+        let sum = |count: fn(&Pages) -> usize| -> u64 {
+            let bytes = |r: &Placed| {
+                r.region.bytes_per_position() * PAGE_POSITIONS * count(&self.kinds[r.kind].pages)
+            };
+            self.regions.iter().map(|r| bytes(r) as u64).sum()
+        };
+        (sum(Pages::in_use), sum(Pages::count))
+    }
+
+    /// A new, empty sequence.
+    pub fn create(&mut self) -> SeqId {
+        self.same_id(|pages| Ok(pages.create())).expect("nothing can fail")
+    }
+
+    /// A second sequence that continues from the same positions.
+    pub fn fork(&mut self, seq: SeqId) -> Result<SeqId, RuntimeError> {
+        self.same_id(|pages| pages.fork(seq))
+    }
+
+    /// Every kind counts its sequences alike.
+    fn same_id(
+        &mut self,
+        mut make: impl FnMut(&mut Pages) -> Result<SeqId, RuntimeError>,
+    ) -> Result<SeqId, RuntimeError> {
+        let ids: Vec<SeqId> =
+            self.kinds.iter_mut().map(|kind| make(&mut kind.pages)).collect::<Result<_, _>>()?;
+        assert!(ids.iter().all(|id| *id == ids[0]));
+        Ok(ids[0])
+    }
+
+    /// Positions of a sequence.
+    pub fn len(&self, seq: SeqId) -> Result<usize, RuntimeError> {
+        self.kinds[0].pages.len(seq)
+    }
+
+    /// Cuts a sequence to its first `to` positions; refused where a window has already let go of what they see.
+    pub fn truncate(&mut self, seq: SeqId, to: usize, devices: &mut Devices) -> Result<(), RuntimeError> {
+        for Kind { window, pages } in &self.kinds {
+            pages.check_truncate(seq, to, *window)?;
+        }
+        self.free(devices, |pages| pages.truncate(seq, to))
+    }
+
+    /// Removes a sequence and gives back its pages.
+    pub fn remove(&mut self, seq: SeqId, devices: &mut Devices) -> Result<(), RuntimeError> {
+        self.free(devices, |pages| pages.remove(seq))
+    }
+
+    /// Makes room for `count` more positions of a sequence in every layer.
+    pub fn reserve(&mut self, seq: SeqId, count: usize, devices: &mut Devices) -> Result<(), RuntimeError> {
+        for k in 0..self.kinds.len() {
+            for copy in self.kinds[k].pages.reserve(seq, count)? {
+                for region in self.regions.iter().filter(|r| r.kind == k) {
+                    devices[region.device.0].copy_page(region.id, copy.from as usize, copy.to as usize)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that `count` more positions of a sequence are written. Layers with a window let go of the pages that no
+    /// later position sees.
+    pub fn advance(&mut self, seq: SeqId, count: usize, devices: &mut Devices) -> Result<(), RuntimeError> {
+        for k in 0..self.kinds.len() {
+            let Kind { window, pages } = &mut self.kinds[k];
+            pages.advance(seq, count)?;
+            if let Some(window) = *window {
+                let freed = pages.forget(seq, (pages.len(seq)? + 1).saturating_sub(window))?;
+                self.discard(k, &freed, devices)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The page tables of each kind for a batch: a row of `pages` numbers for each sequence, -1 where there is no page.
+    pub fn tables(&self, seqs: &[SeqId], pages: usize, kind: usize) -> Result<Vec<i32>, RuntimeError> {
+        let Some(kind) = self.kinds.get(kind) else { return Ok(Vec::new()) };
+        let mut tables = Vec::with_capacity(seqs.len() * pages);
+        for (row, seq) in seqs.iter().enumerate() {
+            tables.extend(kind.pages.table(*seq)?.iter().map(|page| *page as i32));
+            tables.resize((row + 1) * pages, -1);
+        }
+        Ok(tables)
+    }
+
+    fn free(
+        &mut self,
+        devices: &mut Devices,
+        mut act: impl FnMut(&mut Pages) -> Result<Vec<u32>, RuntimeError>,
+    ) -> Result<(), RuntimeError> {
+        for k in 0..self.kinds.len() {
+            let freed = act(&mut self.kinds[k].pages)?;
+            self.discard(k, &freed, devices)?;
+        }
+        Ok(())
+    }
+
+    fn discard(&self, kind: usize, pages: &[u32], devices: &mut Devices) -> Result<(), RuntimeError> {
+        for region in self.regions.iter().filter(|r| r.kind == kind) {
+            for page in pages {
+                devices[region.device.0].discard_page(region.id, *page as usize)?;
+            }
+        }
+        Ok(())
+    }
+}
