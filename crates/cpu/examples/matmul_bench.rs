@@ -11,8 +11,23 @@ use cpu::matmul::{Activations, Output, Weights, activation_dtype, matmul, scratc
 use cpu::quantize::quantize_row;
 use graph::DType;
 
-const TYPES: [DType; 7] =
-    [DType::Q4_0, DType::Q4_1, DType::Q8_0, DType::Q6_K, DType::F16, DType::BF16, DType::F32];
+const TYPES: [DType; 15] = [
+    DType::Q4_0,
+    DType::Q4_1,
+    DType::Q5_0,
+    DType::Q5_1,
+    DType::Q8_0,
+    DType::Q2_K,
+    DType::Q3_K,
+    DType::Q4_K,
+    DType::Q5_K,
+    DType::Q6_K,
+    DType::IQ4_NL,
+    DType::IQ4_XS,
+    DType::F16,
+    DType::BF16,
+    DType::F32,
+];
 const TOKENS: [usize; 9] = [1, 2, 3, 4, 5, 6, 8, 64, 512];
 const SHAPES: [(usize, usize); 3] = [(1536, 768), (768, 1536), (49152, 768)];
 
@@ -71,7 +86,9 @@ fn measure(isa: Isa, dtype: DType, rows: usize, cols: usize, tokens: usize) -> D
     let (one, places): (&[u8], &[usize]) = match dtype {
         DType::F32 => (&[0x00, 0x00, 0x80, 0x3f], &[0]),
         DType::BF16 => (&[0x80, 0x3f], &[0]),
-        DType::Q4_1 => (&[0x00, 0x3c], &[0, 2]),
+        DType::Q4_1 | DType::Q5_1 | DType::Q4_K | DType::Q5_K => (&[0x00, 0x3c], &[0, 2]),
+        DType::Q2_K => (&[0x00, 0x3c], &[80, 82]),
+        DType::Q3_K => (&[0x00, 0x3c], &[108]),
         DType::Q6_K => (&[0x00, 0x3c], &[208]),
         _ => (&[0x00, 0x3c], &[0]),
     };

@@ -2,6 +2,8 @@
 
 use graph::DType;
 
+mod super_blocks;
+
 /// Multiplies each row of `weights` (rows of `cols` values, one after the other) with each of the
 /// `tokens` rows of `x`. The result has a row a token, an element a row of `weights`. Sums are
 /// taken in `f64` and rounded at the end.
@@ -42,7 +44,26 @@ pub fn dequantize(dtype: DType, data: &[u8]) -> Vec<f32> {
             let d = half(b);
             out.extend(b[2..34].iter().map(|q| f32::from(q.cast_signed()) * d));
         }),
-        DType::Q6_K => (210, q6_k),
+        DType::Q5_0 => (22, |b, out| {
+            let d = half(b);
+            out.extend(
+                nibbles(&b[6..]).zip(bits(&b[2..6])).map(|(q, bit)| (f32::from(q + 16 * bit) - 16.0) * d),
+            );
+        }),
+        DType::Q5_1 => (24, |b, out| {
+            let (d, m) = (half(b), half(&b[2..]));
+            out.extend(nibbles(&b[8..]).zip(bits(&b[4..8])).map(|(q, bit)| f32::from(q + 16 * bit) * d + m));
+        }),
+        DType::Q2_K => (84, super_blocks::q2_k),
+        DType::Q3_K => (110, super_blocks::q3_k),
+        DType::Q4_K => (144, super_blocks::q4_k),
+        DType::Q5_K => (176, super_blocks::q5_k),
+        DType::Q6_K => (210, super_blocks::q6_k),
+        DType::IQ4_NL => (18, |b, out| {
+            let d = half(b);
+            out.extend(nibbles(&b[2..]).map(|index| d * f32::from(IQ4[usize::from(index)])));
+        }),
+        DType::IQ4_XS => (136, super_blocks::iq4_xs),
         DType::I32 | DType::A32 => panic!("{dtype} is no type of weights"),
     };
     assert!(data.len().is_multiple_of(bytes));
@@ -53,23 +74,12 @@ pub fn dequantize(dtype: DType, data: &[u8]) -> Vec<f32> {
     values
 }
 
-/// 128 bytes of low nibbles, 64 of upper pairs of bits, 16 scales, the scale of all.
-fn q6_k(b: &[u8], out: &mut Vec<f32>) {
-    let (ql, qh, scales, d) = (&b[..128], &b[128..192], &b[192..208], half(&b[208..]));
-    for half in 0..2 {
-        let (ql, qh) = (&ql[64 * half..][..64], &qh[32 * half..][..32]);
-        let mut q = [0; 128];
-        for l in 0..32 {
-            q[l] = ql[l] % 16 + 16 * (qh[l] % 4);
-            q[l + 32] = ql[l + 32] % 16 + 16 * (qh[l] / 4 % 4);
-            q[l + 64] = ql[l] / 16 + 16 * (qh[l] / 16 % 4);
-            q[l + 96] = ql[l + 32] / 16 + 16 * (qh[l] / 64);
-        }
-        for (q, scale) in q.chunks_exact(16).zip(&scales[8 * half..]) {
-            let scale = d * f32::from(scale.cast_signed());
-            out.extend(q.iter().map(|q| scale * (f32::from(*q) - 32.0)));
-        }
-    }
+/// What indices in the IQ4 types stand for.
+const IQ4: [i8; 16] = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
+
+/// All bits, those of the first byte first, its lowest at the start.
+fn bits(bytes: &[u8]) -> impl Iterator<Item = u8> {
+    bytes.iter().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1))
 }
 
 /// The low nibbles of all bytes, then the high ones.

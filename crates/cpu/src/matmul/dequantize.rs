@@ -3,10 +3,8 @@
 use graph::DType;
 use half::{bf16, f16};
 
-use super::super_block::{Q6K, SUB, SUPER, SuperBlock};
-
-/// Elements in a block of the 32-element types.
-pub(super) const BLOCK: usize = 32;
+use super::block32::{BLOCK, Block, Iq4Nl, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0};
+use super::super_block::{Iq4Xs, Q2K, Q3K, Q4K, Q5K, Q6K, SUB, SUPER, SuperBlock};
 
 /// Writes the value of each of a row's weights: exact, except that types with minima round the sum
 /// of product and minimum once, as no `f32` may hold it.
@@ -22,8 +20,16 @@ pub fn dequantize_row(dtype: DType, data: &[u8], out: &mut [f32]) {
         DType::BF16 => each(data, out, |b| bf16::from_le_bytes(b).to_f32()),
         DType::Q4_0 => blocks::<Q4_0, 18>(data, out),
         DType::Q4_1 => blocks::<Q4_1, 20>(data, out),
+        DType::Q5_0 => blocks::<Q5_0, 22>(data, out),
+        DType::Q5_1 => blocks::<Q5_1, 24>(data, out),
         DType::Q8_0 => blocks::<Q8_0, 34>(data, out),
+        DType::Q2_K => super_blocks::<Q2K, 84>(data, out),
+        DType::Q3_K => super_blocks::<Q3K, 110>(data, out),
+        DType::Q4_K => super_blocks::<Q4K, 144>(data, out),
+        DType::Q5_K => super_blocks::<Q5K, 176>(data, out),
         DType::Q6_K => super_blocks::<Q6K, 210>(data, out),
+        DType::IQ4_NL => blocks::<Iq4Nl, 18>(data, out),
+        DType::IQ4_XS => super_blocks::<Iq4Xs, 136>(data, out),
         DType::I32 | DType::A32 => panic!("{dtype} is no type of weights"),
     }
 }
@@ -51,57 +57,4 @@ fn super_blocks<T: SuperBlock<BYTES>, const BYTES: usize>(data: &[u8], out: &mut
             *out = f32::from(block.q[k]) * scale - f32::from(block.min[k / SUB]) * block.dmin;
         }
     }
-}
-
-/// A block of 32 weights with the value `q * scale + min`.
-pub(super) struct Unpacked {
-    pub q: [i8; BLOCK],
-    pub scale: f32,
-    /// 0 in types without minima.
-    pub min: f32,
-}
-
-/// A type of weights in blocks of 32 of `BYTES` bytes.
-pub(super) trait Block<const BYTES: usize> {
-    /// Whether blocks have minima.
-    const MINIMA: bool;
-
-    fn unpack(bytes: &[u8; BYTES]) -> Unpacked;
-}
-
-pub(super) struct Q4_0;
-pub(super) struct Q4_1;
-pub(super) struct Q8_0;
-
-impl Block<18> for Q4_0 {
-    const MINIMA: bool = false;
-
-    fn unpack(bytes: &[u8; 18]) -> Unpacked {
-        Unpacked { q: nibbles(&bytes[2..]).map(|q| q - 8), scale: half_at(bytes, 0), min: 0.0 }
-    }
-}
-
-impl Block<20> for Q4_1 {
-    const MINIMA: bool = true;
-
-    fn unpack(bytes: &[u8; 20]) -> Unpacked {
-        Unpacked { q: nibbles(&bytes[4..]), scale: half_at(bytes, 0), min: half_at(bytes, 2) }
-    }
-}
-
-impl Block<34> for Q8_0 {
-    const MINIMA: bool = false;
-
-    fn unpack(bytes: &[u8; 34]) -> Unpacked {
-        Unpacked { q: std::array::from_fn(|i| bytes[2 + i] as i8), scale: half_at(bytes, 0), min: 0.0 }
-    }
-}
-
-/// Low nibbles are elements 0 to 15, high nibbles 16 to 31.
-fn nibbles(bytes: &[u8]) -> [i8; BLOCK] {
-    std::array::from_fn(|i| (bytes[i % 16] >> (i / 16 * 4) & 15) as i8)
-}
-
-pub(super) fn half_at(bytes: &[u8], at: usize) -> f32 {
-    f16::from_le_bytes([bytes[at], bytes[at + 1]]).to_f32()
 }

@@ -11,6 +11,7 @@ use crate::isa::Isa;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod block32;
 mod dequantize;
 mod fma;
 mod scalar;

@@ -5,9 +5,9 @@ use std::ops::Range;
 use graph::DType;
 use half::{bf16, f16};
 
-use super::dequantize::{BLOCK, Block, Q4_0, Q4_1, Q8_0};
+use super::block32::{BLOCK, Block, Iq4Nl, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0};
 use super::fma::fma;
-use super::super_block::{Q6K, SUB, SUPER, SuperBlock};
+use super::super_block::{Iq4Xs, Q2K, Q3K, Q4K, Q5K, Q6K, SUB, SUPER, SuperBlock};
 use super::{Activations, Output, Weights, activation_dtype};
 use crate::quantize::A32Offsets;
 
@@ -20,8 +20,16 @@ pub(super) unsafe fn matmul(w: &Weights, rows: Range<usize>, x: &Activations, y:
         DType::BF16 => |w, x, cols| dot_float(w, x, cols, |b| bf16::from_le_bytes(b).to_f32()),
         DType::Q4_0 => dot_blocks::<Q4_0, 18>,
         DType::Q4_1 => dot_blocks::<Q4_1, 20>,
+        DType::Q5_0 => dot_blocks::<Q5_0, 22>,
+        DType::Q5_1 => dot_blocks::<Q5_1, 24>,
         DType::Q8_0 => dot_blocks::<Q8_0, 34>,
+        DType::Q2_K => dot_super_blocks::<Q2K, 84>,
+        DType::Q3_K => dot_super_blocks::<Q3K, 110>,
+        DType::Q4_K => dot_super_blocks::<Q4K, 144>,
+        DType::Q5_K => dot_super_blocks::<Q5K, 176>,
         DType::Q6_K => dot_super_blocks::<Q6K, 210>,
+        DType::IQ4_NL => dot_blocks::<Iq4Nl, 18>,
+        DType::IQ4_XS => dot_super_blocks::<Iq4Xs, 136>,
         DType::I32 | DType::A32 => panic!("{} is no type of weights", w.dtype),
     };
     let w_bytes = w.dtype.row_bytes(w.cols);

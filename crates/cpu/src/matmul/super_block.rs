@@ -1,7 +1,17 @@
 //! Stored weights in blocks of 256, in portable code: the numbers that a block holds.
 
+mod iq4_xs;
+mod q2_k;
+mod q3_k;
+mod q4_k;
+mod q5_k;
 mod q6_k;
 
+pub(super) use iq4_xs::Iq4Xs;
+pub(super) use q2_k::Q2K;
+pub(super) use q3_k::Q3K;
+pub(super) use q4_k::Q4K;
+pub(super) use q5_k::Q5K;
 pub(super) use q6_k::Q6K;
 
 /// Elements in a super-block.

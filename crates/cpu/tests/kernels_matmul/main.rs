@@ -3,5 +3,6 @@
 
 mod quantize;
 mod reference_tolerance;
+mod stored_blocks;
 mod support;
 mod tiers;

@@ -73,6 +73,8 @@ fn stored_weights_have_the_reference_values_exactly() {
 /// A weight row whose every value is 8.
 fn eights(dtype: DType, cols: usize) -> Vec<u8> {
     let half = |x: f32| half::f16::from_f32(x).to_le_bytes();
+    // Eight scales of 32 and eight minima of 16, in 6 bits each.
+    let sixes = [0xa0, 0xa0, 0xa0, 0xa0, 0x50, 0x50, 0x50, 0x50, 0, 0, 0, 0];
     let block: Vec<u8> = match dtype {
         DType::F32 => 8f32.to_le_bytes().to_vec(),
         DType::F16 => half(8.0).to_vec(),
@@ -83,8 +85,22 @@ fn eights(dtype: DType, cols: usize) -> Vec<u8> {
         DType::Q4_1 => [half(0.5).to_vec(), half(0.5).to_vec(), vec![0xff; 16]].concat(),
         // -0.0625 times -128, the one value without a counterpart.
         DType::Q8_0 => [half(-0.0625).to_vec(), vec![0x80; 32]].concat(),
+        // -0.5 times -16.
+        DType::Q5_0 => [half(-0.5).to_vec(), vec![0x00; 20]].concat(),
+        // 0.25 times 31, and 0.25.
+        DType::Q5_1 => [half(0.25).to_vec(), half(0.25).to_vec(), vec![0xff; 20]].concat(),
+        // 0.5 times 15 times 3, less 3.625 times 4.
+        DType::Q2_K => [vec![0x4f; 16], vec![0xff; 64], half(0.5).to_vec(), half(3.625).to_vec()].concat(),
+        // 0.0625 times -32 times -4.
+        DType::Q3_K => [vec![0; 108], half(0.0625).to_vec()].concat(),
+        // 0.25 times 32 times 15 or 31, less 7 or 15 times 16.
+        DType::Q4_K => [&half(0.25)[..], &half(7.0), &sixes, &[0xff; 128]].concat(),
+        DType::Q5_K => [&half(0.25)[..], &half(15.0), &sixes, &[0xff; 160]].concat(),
         // -0.0625 times 4 times -32.
         DType::Q6_K => [vec![0; 192], vec![4; 16], half(-0.0625).to_vec()].concat(),
+        // 8 or -0.25 times -32, times the ninth number, which is 1.
+        DType::IQ4_NL => [half(8.0).to_vec(), vec![0x88; 16]].concat(),
+        DType::IQ4_XS => [half(-0.25).to_vec(), vec![0; 6], vec![0x88; 128]].concat(),
         DType::I32 | DType::A32 => unreachable!(),
     };
     block.repeat(cols / dtype.block_elements())

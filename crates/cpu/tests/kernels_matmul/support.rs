@@ -8,8 +8,23 @@ use cpu::quantize::quantize_row;
 use graph::DType;
 
 /// Every type of weights.
-pub const TYPES: [DType; 7] =
-    [DType::F32, DType::F16, DType::BF16, DType::Q4_0, DType::Q4_1, DType::Q8_0, DType::Q6_K];
+pub const TYPES: [DType; 15] = [
+    DType::F32,
+    DType::F16,
+    DType::BF16,
+    DType::Q4_0,
+    DType::Q4_1,
+    DType::Q5_0,
+    DType::Q5_1,
+    DType::Q8_0,
+    DType::Q2_K,
+    DType::Q3_K,
+    DType::Q4_K,
+    DType::Q5_K,
+    DType::Q6_K,
+    DType::IQ4_NL,
+    DType::IQ4_XS,
+];
 
 /// Those whose activations are quantized too.
 pub fn quantized() -> impl Iterator<Item = DType> {
@@ -20,9 +35,14 @@ pub fn quantized() -> impl Iterator<Item = DType> {
 /// all but them is integers.
 pub fn scales(dtype: DType) -> &'static [(usize, f32)] {
     match dtype {
-        DType::Q4_0 | DType::Q8_0 => &[(0, 0.1)],
-        DType::Q4_1 => &[(0, 0.1), (2, 1.0)],
+        DType::Q4_0 | DType::Q5_0 | DType::Q8_0 => &[(0, 0.1)],
+        DType::Q4_1 | DType::Q5_1 => &[(0, 0.1), (2, 1.0)],
+        DType::Q2_K => &[(80, 0.02), (82, 0.04)],
+        DType::Q3_K => &[(108, 0.01)],
+        DType::Q4_K | DType::Q5_K => &[(0, 0.002), (2, 0.02)],
         DType::Q6_K => &[(208, 0.002)],
+        DType::IQ4_NL => &[(0, 0.01)],
+        DType::IQ4_XS => &[(0, 0.001)],
         DType::F32 | DType::F16 | DType::BF16 | DType::I32 | DType::A32 => &[],
     }
 }

@@ -19,8 +19,8 @@ pub(super) struct Scales {
 
 /// A type of weights in blocks of 32 with `BYTES` bytes each.
 ///
-/// In the panel a group of four elements takes two vectors of unsigned bytes below 16, so that sums
-/// over a whole block fit 16 bits: two times eight rows, or the two halves of the bits of eight rows.
+/// In the panel a group of four elements takes two vectors of unsigned bytes, so small that sums over
+/// a part of the block fit 16 bits: two times eight rows, or the two halves of the bits of eight rows.
 pub(super) trait Block32 {
     /// Bytes of a block.
     const BYTES: usize;
@@ -28,6 +28,8 @@ pub(super) trait Block32 {
     const MINIMA: bool;
     /// Rows in a panel, in eights: 2 or 1.
     const PANEL_EIGHTS: usize;
+    /// Parts of a block whose sums fit 16 bits in the panel: 1 or 2.
+    const PANEL_PARTS: usize = 1;
     /// What the numbers that [`Block32::dot`] multiplies are too large by.
     const OFFSET: i16;
     /// What the numbers in the panel are too large by.
@@ -56,7 +58,7 @@ pub(super) trait Block32 {
     /// The CPU has AVX2, and 512 bytes at `to` are writable.
     unsafe fn store(groups: &Groups, to: *mut u8, eight: usize);
 
-    /// From the 16-bit sums over the two vectors of each group: the integers of each eight rows,
+    /// From the 16-bit sums over the two vectors of each group of a part: the integers of each eight rows,
     /// offset included. Of the result the first `PANEL_EIGHTS` count.
     ///
     /// # Safety

@@ -90,6 +90,39 @@ pub(super) fn signed_pair(words: __m256i, index: usize) -> __m256i {
     _mm256_srai_epi16::<8>(_mm256_shuffle_epi8(words, _mm256_broadcastsi128_si256(pick)))
 }
 
+/// The byte of that index in each lane, below 4, extended by zeros to 16 bits, twice.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn unsigned_pair(words: __m256i, index: usize) -> __m256i {
+    let first = _mm_setr_epi8(0, -128, 0, -128, 4, -128, 4, -128, 8, -128, 8, -128, 12, -128, 12, -128);
+    let pick = _mm_add_epi8(first, _mm_set1_epi32(0x0001_0001 * index as i32));
+    _mm256_shuffle_epi8(words, _mm256_broadcastsi128_si256(pick))
+}
+
+/// The byte of that index in each lane, below 4, as a float.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn float(words: __m256i, index: usize) -> __m256 {
+    let first =
+        _mm_setr_epi8(0, -128, -128, -128, 4, -128, -128, -128, 8, -128, -128, -128, 12, -128, -128, -128);
+    let pick = _mm_add_epi8(first, _mm_set1_epi32(index as i32));
+    _mm256_cvtepi32_ps(_mm256_shuffle_epi8(words, _mm256_broadcastsi128_si256(pick)))
+}
+
+/// The low nibbles of all bytes.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn low_nibbles(bytes: __m256i) -> __m256i {
+    _mm256_and_si256(bytes, _mm256_set1_epi8(15))
+}
+
+/// The high nibbles of all bytes.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn high_nibbles(bytes: __m256i) -> __m256i {
+    low_nibbles(_mm256_srli_epi16::<4>(bytes))
+}
+
 /// Writes the first `count` lanes.
 ///
 /// # Safety

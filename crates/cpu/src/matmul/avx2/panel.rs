@@ -144,17 +144,27 @@ unsafe fn tile<T: Block32, const N: usize>(
                 let bytes = 8 * T::PANEL_EIGHTS * T::BYTES;
                 prefetch(next.wrapping_add(block * bytes), bytes, cols / 32 * bytes);
             }
-            // Pairs of products are at most 2 x 15 x 127, so the sums of eight fit 16 bits.
-            let mut sums = [[_mm256_setzero_si256(); 2]; N];
-            for group in 0..8 {
-                let group_at = panel.add(64 * group).cast();
-                let weights = [_mm256_load_si256(group_at), _mm256_load_si256(group_at.add(1))];
+            let mut integers = [[_mm256_setzero_si256(); 2]; N];
+            for part in 0..T::PANEL_PARTS {
+                let mut sums = [[_mm256_setzero_si256(); 2]; N];
+                let groups = 8 / T::PANEL_PARTS;
+                for group in part * groups..(part + 1) * groups {
+                    let group_at = panel.add(64 * group).cast();
+                    let weights = [_mm256_load_si256(group_at), _mm256_load_si256(group_at.add(1))];
+                    for t in 0..N {
+                        let x = x[t].add(32 * block + 4 * group).cast::<i32>().read_unaligned();
+                        let x = _mm256_set1_epi32(x);
+                        for v in 0..2 {
+                            sums[t][v] = _mm256_add_epi16(sums[t][v], _mm256_maddubs_epi16(weights[v], x));
+                            sums[t][v] = in_register(sums[t][v]);
+                        }
+                    }
+                }
                 for t in 0..N {
-                    let x = x[t].add(32 * block + 4 * group).cast::<i32>().read_unaligned();
-                    let x = _mm256_set1_epi32(x);
+                    let found = T::integers(sums[t]);
                     for v in 0..2 {
-                        sums[t][v] = _mm256_add_epi16(sums[t][v], _mm256_maddubs_epi16(weights[v], x));
-                        sums[t][v] = in_register(sums[t][v]);
+                        integers[t][v] =
+                            if part == 0 { found[v] } else { _mm256_add_epi32(integers[t][v], found[v]) };
                     }
                 }
             }
@@ -162,7 +172,7 @@ unsafe fn tile<T: Block32, const N: usize>(
             for t in 0..N {
                 let word = |offset: usize| x[t].add(offset + 4 * block);
                 let dx = _mm256_set1_ps(word(at.d).cast::<f32>().read_unaligned());
-                let mut integers = T::integers(sums[t]);
+                let mut integers = integers[t];
                 if T::PANEL_OFFSET != 0 {
                     let sum = _mm256_set1_epi32(word(at.sum).cast::<i32>().read_unaligned());
                     let sum = _mm256_madd_epi16(sum, offset);

@@ -12,8 +12,7 @@ impl Block32 for Q8_0 {
     const MINIMA: bool = false;
     const PANEL_EIGHTS: usize = 1;
     const OFFSET: i16 = 0;
-    /// The upper halves are 8 too large, and count 16 times.
-    const PANEL_OFFSET: i16 = 128;
+    const PANEL_OFFSET: i16 = PANEL_OFFSET;
 
     #[inline]
     #[target_feature(enable = "avx2,fma,f16c")]
@@ -31,47 +30,77 @@ impl Block32 for Q8_0 {
         [a, b, c, d, e, f, g, h]
     }
 
-    /// `|w|` times `x` with the sign of `w`: as unsigned byte -128 has a magnitude, and a pair is at
-    /// most 2 x 128 x 127, which 16 bits hold once.
     #[inline]
     #[target_feature(enable = "avx2,fma,f16c")]
     unsafe fn dot(groups: &Groups, x: *const u8) -> __m256i {
-        let ones = _mm256_set1_epi16(1);
-        let mut sums = [_mm256_setzero_si256(); 2];
-        for (g, group) in groups.iter().enumerate() {
-            // SAFETY: eight times four bytes.
-            let x = _mm256_set1_epi32(unsafe { x.add(4 * g).cast::<i32>().read_unaligned() });
-            let pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(*group), _mm256_sign_epi8(x, *group));
-            sums[g % 2] = _mm256_add_epi32(sums[g % 2], _mm256_madd_epi16(pairs, ones));
-        }
-        _mm256_add_epi32(sums[0], sums[1])
+        // SAFETY: the caller's.
+        unsafe { dot(groups, x) }
     }
 
-    /// Two's complement is `low + 16 high` with `low` from 0 to 15 and `high` from -8 to 7; the
-    /// panel holds `low` and `high + 8`.
     #[inline]
     #[target_feature(enable = "avx2,fma,f16c")]
     unsafe fn store(groups: &Groups, to: *mut u8, _eight: usize) {
-        let mask = _mm256_set1_epi8(15);
-        let eight = _mm256_set1_epi8(8);
-        for (g, group) in groups.iter().enumerate() {
-            let low = _mm256_and_si256(*group, mask);
-            let high = _mm256_and_si256(_mm256_srli_epi16::<4>(*group), mask);
-            // Adding 8 to a nibble in two's complement flips its upper bit.
-            let high = _mm256_xor_si256(high, eight);
-            // SAFETY: eight times 64 bytes.
-            unsafe {
-                _mm256_storeu_si256(to.add(64 * g).cast(), low);
-                _mm256_storeu_si256(to.add(64 * g + 32).cast(), high);
-            }
-        }
+        // SAFETY: the caller's.
+        unsafe { store(groups, to) }
     }
 
     #[inline]
     #[target_feature(enable = "avx2,fma,f16c")]
     unsafe fn integers(sums: [__m256i; 2]) -> [__m256i; 2] {
-        let low = _mm256_madd_epi16(sums[0], _mm256_set1_epi16(1));
-        let high = _mm256_madd_epi16(sums[1], _mm256_set1_epi16(16));
-        [_mm256_add_epi32(low, high), _mm256_setzero_si256()]
+        integers(sums)
     }
+}
+
+/// The upper halves of numbers in the panel are 8 too large, and count 16 times.
+pub(super) const PANEL_OFFSET: i16 = 128;
+
+/// `|w|` times `x` with the sign of `w`: as unsigned byte -128 has a magnitude, and a pair is at
+/// most 2 x 128 x 127, which 16 bits hold once.
+///
+/// # Safety
+/// As [`Block32::dot`].
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(super) unsafe fn dot(groups: &Groups, x: *const u8) -> __m256i {
+    let ones = _mm256_set1_epi16(1);
+    let mut sums = [_mm256_setzero_si256(); 2];
+    for (g, group) in groups.iter().enumerate() {
+        // SAFETY: eight times four bytes.
+        let x = _mm256_set1_epi32(unsafe { x.add(4 * g).cast::<i32>().read_unaligned() });
+        let pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(*group), _mm256_sign_epi8(x, *group));
+        sums[g % 2] = _mm256_add_epi32(sums[g % 2], _mm256_madd_epi16(pairs, ones));
+    }
+    _mm256_add_epi32(sums[0], sums[1])
+}
+
+/// Two's complement is `low + 16 high` with `low` from 0 to 15 and `high` from -8 to 7; the
+/// panel holds `low` and `high + 8`.
+///
+/// # Safety
+/// As [`Block32::store`].
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(super) unsafe fn store(groups: &Groups, to: *mut u8) {
+    let mask = _mm256_set1_epi8(15);
+    let eight = _mm256_set1_epi8(8);
+    for (g, group) in groups.iter().enumerate() {
+        let low = _mm256_and_si256(*group, mask);
+        let high = _mm256_and_si256(_mm256_srli_epi16::<4>(*group), mask);
+        // Adding 8 to a nibble in two's complement flips its upper bit.
+        let high = _mm256_xor_si256(high, eight);
+        // SAFETY: eight times 64 bytes.
+        unsafe {
+            _mm256_storeu_si256(to.add(64 * g).cast(), low);
+            _mm256_storeu_si256(to.add(64 * g + 32).cast(), high);
+        }
+    }
+}
+
+/// As [`Block32::integers`].
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(super) fn integers(sums: [__m256i; 2]) -> [__m256i; 2] {
+    let low = _mm256_madd_epi16(sums[0], _mm256_set1_epi16(1));
+    let high = _mm256_madd_epi16(sums[1], _mm256_set1_epi16(16));
+    [_mm256_add_epi32(low, high), _mm256_setzero_si256()]
 }

@@ -114,6 +114,18 @@ impl<T: SuperBlock + ?Sized, const EIGHTS: usize> Place<T, EIGHTS> {
         unsafe { self.scale(block, T::SCALES, pairs) }
     }
 
+    /// A minimum of each row.
+    ///
+    /// # Safety
+    /// The place is writable; the indices are below 8 and [`SuperBlock::MINIMA`].
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub unsafe fn minimum(self, block: usize, index: usize, minima: __m256) {
+        let at = BLOCKS * Self::BLOCK + 32 * ((block * T::MINIMA + index) * EIGHTS + self.eight);
+        // SAFETY: the caller's.
+        unsafe { self.put(at, _mm256_castps_si256(minima)) }
+    }
+
     /// The scale of the super-block of each row, and that of the minima.
     ///
     /// # Safety

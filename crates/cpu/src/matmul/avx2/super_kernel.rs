@@ -271,6 +271,33 @@ unsafe fn multiply<T: SuperBlock, const EIGHTS: usize, const N: usize>(
                 sums[t].acc[e] = _mm256_fmadd_ps(chain[t][e], d, sums[t].acc[e]);
             }
         }
+        if T::MINIMA == 0 {
+            return;
+        }
+        let mut chain = [[_mm256_setzero_ps(); 2]; N];
+        for block in 0..BLOCKS {
+            for m in 0..T::MINIMA {
+                for t in 0..N {
+                    let word = |array: usize| x[t].add(array + 4 * (BLOCKS * index + block));
+                    let s = if T::MINIMA == 1 {
+                        word(at.s).cast::<f32>().read_unaligned()
+                    } else {
+                        let sum = word(at.sum).cast::<[i16; 2]>().read_unaligned()[m];
+                        word(at.d).cast::<f32>().read_unaligned() * f32::from(sum)
+                    };
+                    for e in 0..EIGHTS {
+                        let minimum = _mm256_load_ps(minima.add(8 * ((block * T::MINIMA + m) * EIGHTS + e)));
+                        chain[t][e] = _mm256_fmadd_ps(minimum, _mm256_set1_ps(s), chain[t][e]);
+                    }
+                }
+            }
+        }
+        for t in 0..N {
+            for e in 0..EIGHTS {
+                let dmin = _mm256_load_ps(scales.add(8 * (EIGHTS + e)));
+                sums[t].min[e] = _mm256_fmadd_ps(chain[t][e], dmin, sums[t].min[e]);
+            }
+        }
     }
 }
 

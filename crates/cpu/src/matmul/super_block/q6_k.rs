@@ -3,7 +3,7 @@
 use std::array::from_fn;
 
 use super::{SUPER, SuperBlock, UnpackedSuper};
-use crate::matmul::dequantize::half_at;
+use crate::matmul::block32::half_at;
 
 pub(in crate::matmul) struct Q6K;
 
