@@ -1,0 +1,43 @@
+//! How the engine runs: flags that several commands share.
+
+use clap::Args;
+use minfer::DType;
+
+use crate::values::{self, GraphFile};
+
+/// How the engine runs.
+#[derive(Args, Clone)]
+pub struct EngineArgs {
+    /// Positions of the context; 0: what the model was trained for [default: 4096, or what a run needs;
+    /// perplexity: 512]
+    #[arg(short, long, value_name = "N")]
+    pub ctx_size: Option<usize>,
+    /// Tokens that are computed together
+    #[arg(
+        long,
+        visible_alias = "ubatch",
+        default_value_t = 512,
+        value_parser = values::at_least_one,
+        value_name = "N",
+        help = "Tokens that are computed together (also -ub)"
+    )]
+    pub ubatch_size: usize,
+    /// Type of cached keys: f16, f32, q8_0 (also -ctk)
+    #[arg(long, value_parser = values::kv_type, value_name = "TYPE")]
+    pub cache_type_k: Option<DType>,
+    /// Type of cached values: f16, f32, q8_0 (also -ctv)
+    #[arg(long, value_parser = values::kv_type, value_name = "TYPE")]
+    pub cache_type_v: Option<DType>,
+    /// Both cache types at once
+    #[arg(long, value_parser = values::kv_type, value_name = "TYPE")]
+    pub kv_type: Option<DType>,
+    /// Compute with weights dequantized to f32 and an f32 cache: slow, the yardstick of quantized runs
+    #[arg(long)]
+    pub reference: bool,
+    /// Write the compute graph to FILE.dot or FILE.json (or FILE.txt)
+    #[arg(long, value_parser = values::graph_file, value_name = "FILE")]
+    pub dump_graph: Option<GraphFile>,
+    /// Print one JSON value and nothing else
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,67 @@
+//! Every flag, with its name, its aliases and its help.
+
+mod bench;
+mod engine;
+mod files;
+mod run;
+mod text;
+
+use clap::{Args, Parser, Subcommand};
+use minfer::Isa;
+
+pub use bench::BenchArgs;
+pub use engine::EngineArgs;
+pub use files::{InspectArgs, PullArgs};
+pub use run::RunArgs;
+pub use text::{LogitsArgs, PerplexityArgs, TokenizeArgs};
+
+use crate::values;
+
+/// Run large language models on this machine: every byte planned before the first is allocated, the same
+/// answer every time.
+#[derive(Parser)]
+#[command(
+    name = "minfer",
+    version,
+    max_term_width = 100,
+    after_help = "MODEL is a path to a GGUF file, or a name that `minfer pull` knows.\n\n\
+        Examples:\n  \
+        minfer run smollm2-135m \"Why is the sky blue?\"\n  \
+        minfer run model.gguf -p \"Once upon a time\" -no-cnv --temp 0 -n 64\n  \
+        minfer bench model.gguf -p 512 -n 64 -t 2"
+)]
+pub struct Cli {
+    #[command(flatten)]
+    pub machine: MachineArgs,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Which part of the machine to use; taken before or after the subcommand.
+#[derive(Args, Clone)]
+pub struct MachineArgs {
+    /// Threads [default: the physical cores that this process may use; 0 and -1 mean the same]
+    #[arg(short, long, global = true, allow_negative_numbers = true, value_name = "N")]
+    pub threads: Option<i64>,
+    /// Which kernels to use
+    #[arg(long, global = true, value_name = "TIER", help = values::isa_help())]
+    pub isa: Option<Isa>,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Answer a prompt
+    Run(RunArgs),
+    /// Score a text: logits after it and how likely it is
+    Logits(LogitsArgs),
+    /// Show the tokens of a text
+    Tokenize(TokenizeArgs),
+    /// Perplexity of a text file, counted as llama.cpp counts it
+    Perplexity(PerplexityArgs),
+    /// Show what is in a file, also in one that cannot be run
+    Inspect(InspectArgs),
+    /// Measure prompt processing and generation
+    Bench(BenchArgs),
+    /// Fetch a model by name into the cache
+    Pull(PullArgs),
+}

@@ -1,0 +1,73 @@
+//! Flags of `minfer run`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::EngineArgs;
+use crate::values;
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  \
+    minfer run smollm2-135m \"Name three rivers.\" --temp 0\n  \
+    cat letter.txt | minfer run model.gguf -n 200\n  \
+    minfer run model.gguf -p \"1, 2, 3,\" -no-cnv -n 16 --json")]
+pub struct RunArgs {
+    /// Path of a GGUF file, or a known name
+    pub model: String,
+    /// What to answer; without it, -p, -f or standard input
+    #[arg(conflicts_with_all = ["prompt_option", "file"])]
+    pub prompt: Option<String>,
+    /// What to answer
+    #[arg(
+        short = 'p',
+        long = "prompt",
+        id = "prompt_option",
+        conflicts_with = "file",
+        allow_hyphen_values = true,
+        value_name = "TEXT"
+    )]
+    pub prompt_option: Option<String>,
+    /// Read the prompt from a file (a newline at its end is left out, as it is of standard input)
+    #[arg(short, long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// System message of the chat (also -sys)
+    #[arg(long, value_name = "TEXT", conflicts_with = "no_chat", allow_hyphen_values = true)]
+    pub system_prompt: Option<String>,
+    /// Give the prompt to the model as it is, without the chat template (also -no-cnv)
+    #[arg(long, visible_alias = "no-conversation")]
+    pub no_chat: bool,
+    /// At most N tokens; -1 or -2: until the model ends or the context is full
+    #[arg(
+        short = 'n',
+        long = "predict",
+        visible_alias = "n-predict",
+        allow_negative_numbers = true,
+        default_value_t = -1,
+        value_parser = clap::value_parser!(i64).range(-2..),
+        value_name = "N"
+    )]
+    pub predict: i64,
+    /// Temperature; 0 takes the best token every time
+    #[arg(
+        long,
+        visible_alias = "temperature",
+        allow_negative_numbers = true,
+        default_value_t = 0.8,
+        value_parser = values::temperature,
+        value_name = "T"
+    )]
+    pub temp: f32,
+    /// Seed of the choices; -1: a new one, which is shown
+    #[arg(
+        short,
+        long,
+        allow_negative_numbers = true,
+        default_value = "-1",
+        value_parser = values::seed,
+        value_name = "N"
+    )]
+    pub seed: i128,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+}
