@@ -16,8 +16,16 @@ pub fn blocks(ty: ElementType) -> Option<Blocks> {
         ElementType::BF16 => bf16_elements,
         ElementType::Q4_0 => q4_0,
         ElementType::Q4_1 => q4_1,
+        ElementType::Q5_0 => q5_0,
+        ElementType::Q5_1 => q5_1,
         ElementType::Q8_0 => q8_0,
+        ElementType::Q2_K => q2_k,
+        ElementType::Q3_K => q3_k,
+        ElementType::Q4_K => |r, n, std, out| q4_or_5_k(r, n, std, 4, out),
+        ElementType::Q5_K => |r, n, std, out| q4_or_5_k(r, n, std, 5, out),
         ElementType::Q6_K => q6_k,
+        ElementType::IQ4_NL => iq4_nl,
+        ElementType::IQ4_XS => iq4_xs,
         _ => return None,
     })
 }
@@ -61,6 +69,25 @@ fn q4_1(r: &mut Rand, n: usize, std: f64, out: &mut Vec<u8>) {
     });
 }
 
+fn q5_0(r: &mut Rand, n: usize, std: f64, out: &mut Vec<u8>) {
+    let d = scales(r, n, true, single(std / spread() / code_std(5)));
+    let codes = r.bytes(20 * n);
+    rows(out, n, |i, out| {
+        out.extend(d[i].to_le_bytes());
+        out.extend(&codes[20 * i..][..20]);
+    });
+}
+
+fn q5_1(r: &mut Rand, n: usize, std: f64, out: &mut Vec<u8>) {
+    let d = scales(r, n, false, single(std / spread() / code_std(5)));
+    let codes = r.bytes(20 * n);
+    rows(out, n, |i, out| {
+        out.extend(d[i].to_le_bytes());
+        out.extend(f16::from_f32(-15.5 * d[i].to_f32()).to_le_bytes());
+        out.extend(&codes[20 * i..][..20]);
+    });
+}
+
 fn q8_0(r: &mut Rand, n: usize, std: f64, out: &mut Vec<u8>) {
     let codes = r.bytes(32 * n);
     let d = scales(r, n, false, single(std / spread() / code_std(8)));
@@ -69,6 +96,61 @@ fn q8_0(r: &mut Rand, n: usize, std: f64, out: &mut Vec<u8>) {
         // -128 is a code that no quantizer writes.
         out.extend(codes[32 * i..][..32].iter().map(|&q| if q == 0x80 { 127 } else { q }));
     });
+}
+
+fn q2_k(r: &mut Rand, n: usize, std: f64, out: &mut Vec<u8>) {
+    let size = r.bytes(16 * n);
+    // 7.8 is about the root mean square of scales drawn from 4 to 11.
+    let d = scales(r, n, false, single(std / spread() / 7.8 / code_std(2)));
+    let codes = r.bytes(64 * n);
+    rows(out, n, |i, out| {
+        // The minimum is the scale: what is multiplied with it puts the mean of the codes at 0.
+        out.extend(size[16 * i..][..16].iter().map(|s| 0x11 * (4 + (s & 7))));
+        out.extend(&codes[64 * i..][..64]);
+        out.extend(d[i].to_le_bytes());
+        out.extend(f16::from_f32(1.5 * d[i].to_f32()).to_le_bytes());
+    });
+}
+
+fn q3_k(r: &mut Rand, n: usize, std: f64, out: &mut Vec<u8>) {
+    // Any bits are scales: 6 bits less 32.
+    let d = scales(r, n, false, single(std / spread() / code_std(6) / code_std(3)));
+    let (thirds, pairs, sub) = (r.bytes(32 * n), r.bytes(64 * n), r.bytes(12 * n));
+    rows(out, n, |i, out| {
+        out.extend(&thirds[32 * i..][..32]);
+        out.extend(&pairs[64 * i..][..64]);
+        out.extend(&sub[12 * i..][..12]);
+        out.extend(d[i].to_le_bytes());
+    });
+}
+
+fn q4_or_5_k(r: &mut Rand, n: usize, std: f64, bits: i32, out: &mut Vec<u8>) {
+    let d = scales(r, n, false, double(std / spread() / sub_scale_rms() / code_std(bits)));
+    let sub = scales_and_minima(r, n);
+    let bytes = 32 * bits as usize;
+    let codes = r.bytes(bytes * n);
+    let middle = (2f32.powi(bits) - 1.0) / 2.0;
+    rows(out, n, |i, out| {
+        out.extend(d[i].to_le_bytes());
+        out.extend(f16::from_f32(middle * d[i].to_f32()).to_le_bytes());
+        out.extend(sub[i]);
+        out.extend(&codes[bytes * i..][..bytes]);
+    });
+}
+
+/// For each block the 12 bytes of eight scales and eight minima near them, of 6 bits each.
+fn scales_and_minima(r: &mut Rand, n: usize) -> Vec<[u8; 12]> {
+    let [size, near, one] = [(); 3].map(|()| r.bytes(8 * n));
+    let pack = |block: usize| {
+        let scale = |j: usize| 16 + (size[8 * block + j] & 31);
+        let min = |j: usize| scale(j) + (near[8 * block + j] & 3) - 2 + (one[8 * block + j] & 1);
+        std::array::from_fn(|byte| match byte {
+            0..4 => scale(byte) | scale(byte + 4) >> 4 << 6,
+            4..8 => min(byte - 4) | min(byte) >> 4 << 6,
+            _ => scale(byte - 4) & 15 | (min(byte - 4) & 15) << 4,
+        })
+    };
+    (0..n).map(pack).collect()
 }
 
 fn q6_k(r: &mut Rand, n: usize, std: f64, out: &mut Vec<u8>) {
@@ -83,6 +165,26 @@ fn q6_k(r: &mut Rand, n: usize, std: f64, out: &mut Vec<u8>) {
             if sign[j] & 1 == 1 { scale.wrapping_neg() } else { scale }
         }));
         out.extend(d[i].to_le_bytes());
+    });
+}
+
+fn iq4_nl(r: &mut Rand, n: usize, std: f64, out: &mut Vec<u8>) {
+    let d = scales(r, n, true, double(std / spread() / iq4_std()));
+    let codes = r.bytes(16 * n);
+    rows(out, n, |i, out| {
+        out.extend(d[i].to_le_bytes());
+        out.extend(&codes[16 * i..][..16]);
+    });
+}
+
+fn iq4_xs(r: &mut Rand, n: usize, std: f64, out: &mut Vec<u8>) {
+    let d = scales(r, n, false, double(std / spread() / code_std(6) / iq4_std()));
+    let (high, low, codes) = (r.bytes(2 * n), r.bytes(4 * n), r.bytes(128 * n));
+    rows(out, n, |i, out| {
+        out.extend(d[i].to_le_bytes());
+        out.extend(&high[2 * i..][..2]);
+        out.extend(&low[4 * i..][..4]);
+        out.extend(&codes[128 * i..][..128]);
     });
 }
 
@@ -132,4 +234,11 @@ fn code_std(bits: i32) -> f64 {
 /// The root mean square of six-bit scales drawn from 16 to 47.
 fn sub_scale_rms() -> f64 {
     ((16..48).map(|s| f64::from(s * s)).sum::<f64>() / 32.0).sqrt()
+}
+
+/// The standard deviation of the 16 numbers that codes of the IQ4 types stand for.
+fn iq4_std() -> f64 {
+    let numbers = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113].map(f64::from);
+    let mean = numbers.iter().sum::<f64>() / 16.0;
+    (numbers.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / 16.0).sqrt()
 }

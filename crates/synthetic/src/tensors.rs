@@ -44,17 +44,17 @@ pub fn tensors(p: &Preset) -> Vec<Tensor> {
         // Scores with a spread of about 2, so that attention depends on keys and positions.
         out.matrix(name("attn_q.weight"), layer, [p.embd, q], 2.0 * root(p.embd));
         out.matrix(name("attn_k.weight"), layer, [p.embd, kv], root(p.embd));
-        out.matrix(name("attn_v.weight"), layer, [p.embd, kv], root(p.embd));
+        out.matrix(name("attn_v.weight"), Kind::Values(i), [p.embd, kv], root(p.embd));
         if p.arch == "qwen2" {
             for (x, rows) in [("q", q), ("k", kv), ("v", kv)] {
                 out.vector(name(&format!("attn_{x}.bias")), rows, 0.3, 0.0);
             }
         }
-        out.matrix(name("attn_output.weight"), layer, [q, p.embd], gain * root(q));
+        out.matrix(name("attn_output.weight"), Kind::AttentionOutput, [q, p.embd], gain * root(q));
         out.vector(name("ffn_norm.weight"), p.embd, 0.1, 1.0);
         out.matrix(name("ffn_gate.weight"), layer, [p.embd, p.ff], root(p.embd));
         out.matrix(name("ffn_up.weight"), layer, [p.embd, p.ff], root(p.embd));
-        out.matrix(name("ffn_down.weight"), layer, [p.ff, p.embd], gain * root(p.ff));
+        out.matrix(name("ffn_down.weight"), Kind::Down(i), [p.ff, p.embd], gain * root(p.ff));
     }
     out.vector("output_norm.weight", p.embd, 0.1, 1.0);
     if !p.tied {

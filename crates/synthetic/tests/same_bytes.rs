@@ -30,10 +30,41 @@ fn small_models_are_the_reference_files_byte_for_byte() {
         ("qwen2", "micro", "Q4_1", 1, "a908d0a57638be5196e348e5c45ed20fd3d2eb18f8237468f3d2b52006b2147a"),
         ("llama", "micro", "Q4_0", 0, "169ba8bfa5e943689f7efad6560e636989d4d060805737a623c5771e3825cf1e"),
         ("llama", "micro", "Q4_0", 1099511627779, "629f11baec21b8ce9bfc6e86ab0049011c6f1fb2e7f172d4e3f15c7c0dcf04f5"),
+        ("qwen2", "tiny", "Q5_0", 1, "07d81966a70a35dda0c3ed82b87ac86c4da9c0d546d6fbc7960611019068937b"),
+        ("llama", "tiny", "Q5_1", 1, "2ee5301bb488ac5605f81829a53d504c0e3511b0e026353417bca650ab7ef9d0"),
+        ("qwen2", "tiny", "Q2_K", 1, "49e5a764a682d1ef987a4c0c2bfeaa88aa2b8a47a2cbc195e6430330ceb8c538"),
+        ("llama", "tiny", "Q3_K_S", 1, "0e81e0606c426ddf24dc455cf33750cd7d4acfdd290c5733deafd1afe9079b29"),
+        ("qwen2", "tiny", "Q3_K_M", 1, "e9a60742e722517a2456bf477a93d352772f49d7afcb79068d1e890821a114f5"),
+        ("llama", "tiny", "Q4_K_S", 1, "b1e235989731f450bae96fee42f92670da9a4a2a2cc26e9aa9535fcd0cb5cdec"),
+        ("llama", "tiny", "Q4_K_M", 1, "2ebd994cd4557df8a00cb15a120465942017e18bf499d70ffd0b466d469849a4"),
+        ("qwen2", "tiny", "Q4_K_M", 1, "edaeb99c75bc20c065f22af61178f23fa59da4c19aa90a73e042ed8b0b888b0d"),
+        ("llama", "tiny", "Q5_K_S", 1, "362dcb2ea76a016fa8ea251f6c2a283bbc983de059b117f72444c9130b4808d5"),
+        ("qwen2", "tiny", "Q5_K_M", 1, "b638d3894817eae760214f79de4fab859ebe3c2b596469fda874ed0671f81b69"),
+        ("qwen2", "tiny", "Q6_K", 1, "09aa4633ed71417882ced3dfa1bf9b8641732db7f2501e101b8c9bbc1f14148f"),
+        ("llama", "tiny", "IQ4_NL", 1, "6e0f52c1ab207e4ba05e105574db81ffc293eae3f6c1b4992d2516d4198e229f"),
+        ("qwen2", "tiny", "IQ4_XS", 1, "3fd45852599c53d41ef865f7570ad334fd9768de6066bd0858b9988d3495d8f7"),
     ];
     for (arch, preset, quant, seed, expected) in rows {
         let bytes = synthetic::build(arch, preset, quant, seed, None).unwrap();
         assert_eq!(sha256(&bytes), expected, "{arch} {preset} {quant} seed {seed}");
+    }
+}
+
+/// With nine layers, mixes have layers of every kind.
+#[test]
+fn deeper_models_are_the_reference_files_byte_for_byte() {
+    #[rustfmt::skip] // A table reads best with a line for each row.
+    let rows = [
+        ("llama", "Q4_K_M", "11dacd9a0d8c460f7a2c72fce33755c1da5ffc859a6ce72c752a5c7ddfb0ed1e"),
+        ("qwen2", "Q4_K_S", "7e894a2c6f31d27d270ede787e7e978bdedc41694ed89fd77811ef6ee967fdb9"),
+        ("llama", "Q5_K_M", "23549af1002ab1ef089e359eb048f81b93906107ecd3086a798dd13d6f18fcf8"),
+        ("qwen2", "Q3_K_M", "a081b4d4130b57f99892866914b1e55894c8ce06b43b16b0b2287dc41d321acb"),
+        ("llama", "Q2_K", "ee173990bc4df5b169e8b5b2097e151fe5ec07c71ac22a593d38a3f99879d1d3"),
+        ("qwen2", "IQ4_XS", "d514d0214942939d1f170d54e3a5a387b3d988835b040ab2c5afc90a544ea18d"),
+    ];
+    for (arch, quant, expected) in rows {
+        let bytes = synthetic::build(arch, "tiny", quant, 1, Some(9)).unwrap();
+        assert_eq!(sha256(&bytes), expected, "{arch} {quant}");
     }
 }
 
