@@ -29,13 +29,12 @@ pub unsafe fn rms_norm_row(x: *const f32, w: &[f32], eps: f32, out: *mut f32) {
         }
         let r = _mm256_set1_ps(factor(tree(sums[0], sums[1]), n, eps));
         for k in (0..whole).step_by(8) {
-            let v = _mm256_mul_ps(_mm256_loadu_ps(x.add(k)), r);
-            let v = _mm256_mul_ps(v, _mm256_loadu_ps(w.as_ptr().add(k)));
-            _mm256_storeu_ps(out.add(k), v);
+            let factor = _mm256_mul_ps(_mm256_loadu_ps(w.as_ptr().add(k)), r);
+            _mm256_storeu_ps(out.add(k), _mm256_mul_ps(_mm256_loadu_ps(x.add(k)), factor));
         }
         if whole < n {
-            let v = _mm256_mul_ps(_mm256_maskload_ps(x.add(whole), tail), r);
-            let v = _mm256_mul_ps(v, _mm256_maskload_ps(w.as_ptr().add(whole), tail));
+            let factor = _mm256_mul_ps(_mm256_maskload_ps(w.as_ptr().add(whole), tail), r);
+            let v = _mm256_mul_ps(_mm256_maskload_ps(x.add(whole), tail), factor);
             _mm256_maskstore_ps(out.add(whole), tail, v);
         }
     }

@@ -51,6 +51,6 @@ unsafe fn scalar(x: *const f32, w: &[f32], eps: f32, out: *mut f32) {
     let r = factor(tree(sums), w.len(), eps);
     for k in 0..w.len() {
         // SAFETY: as above; an element is read before it is overwritten, and never again.
-        unsafe { *out.add(k) = *x.add(k) * r * w[k] };
+        unsafe { *out.add(k) = *x.add(k) * (r * w[k]) };
     }
 }

@@ -103,10 +103,9 @@ fn check_reference_run((file, reference): (GgufFile, Reference)) {
     }
 }
 
-/// The other engine's own worst is 0.34 over these prompts, and 0.35 would be its measure. Our worst is 0.364,
-/// in one prompt of the llama model. There the largest error is chance: with keys, values or both in F32 the
-/// same prompt gives 0.15 to 0.17. What rounding costs on average is tested below.
-const CENTRED_MAX: f32 = 0.4;
+/// The other engine's own worst is 0.34 over these prompts. How near the largest of sixty errors comes to that is
+/// partly chance: another order of two multiplications moves it between 0.23 and 0.36.
+const CENTRED_MAX: f32 = 0.35;
 
 fn check_quantized_run((file, reference): (GgufFile, Reference)) {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
