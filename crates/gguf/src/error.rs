@@ -17,6 +17,16 @@ pub enum Error {
         /// What the system said.
         error: std::io::Error,
     },
+    /// The system does not keep a file's bytes in memory.
+    #[error("{}: {bytes} bytes cannot be locked in memory: {error}", path.display())]
+    Lock {
+        /// The file, or the first part.
+        path: PathBuf,
+        /// Bytes of all parts.
+        bytes: u64,
+        /// What the system said.
+        error: std::io::Error,
+    },
     /// Writing the bytes of a file failed.
     #[error("writing failed: {error}")]
     Write {

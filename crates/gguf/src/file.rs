@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use memmap2::{Mmap, MmapMut};
@@ -18,7 +19,17 @@ pub fn open(path: impl AsRef<Path>) -> Result<GgufFile, Error> {
     GgufFile::open(path)
 }
 
-/// A model's files, mapped read-only, and what they say. Share it in an `Arc`.
+/// Where the bytes of a file are while it is in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Residence {
+    /// In the file, mapped: pages come in when they are read, and go when memory is short.
+    #[default]
+    Mapped,
+    /// In memory, read whole when it is opened: what happens to the file later changes nothing.
+    Memory,
+}
+
+/// A model's files, mapped read-only or read, and what they say. Share it in an `Arc`.
 #[derive(Debug)]
 pub struct GgufFile {
     path: PathBuf,
@@ -42,23 +53,29 @@ impl GgufFile {
     /// A file that says it is one of several is opened with all of them, found by their names
     /// (`NAME-00001-of-00003.gguf`); the metadata are those of the first.
     pub fn open(path: impl AsRef<Path>) -> Result<GgufFile, Error> {
+        GgufFile::open_in(path, Residence::Mapped)
+    }
+
+    /// The same with the bytes where `residence` says. Read into memory, the bytes are there once.
+    pub fn open_in(path: impl AsRef<Path>, residence: Residence) -> Result<GgufFile, Error> {
         let path = path.as_ref();
-        let (map, gguf) = read(path)?;
+        let (map, gguf) = read(path, residence)?;
         let count = split_count(path, &gguf)?;
         if count <= 1 {
             return GgufFile::assemble(path, vec![(map, gguf)]);
         }
         let stem =
             split_stem(path, count).ok_or_else(|| Error::SplitName { path: path.to_owned(), count })?;
-        // Now the parts in order; the one read above is read again, which costs little.
-        drop((map, gguf));
         let part_path = |i: u32| PathBuf::from(format!("{stem}-{:05}-of-{count:05}.gguf", i + 1));
+        // The part that is there already is not read again.
+        let mut given = Some((map, gguf));
         let mut parts = Vec::new();
         for i in 0..count {
-            let path = part_path(i);
-            let (map, gguf) = read(&path)?;
-            check_split_key(&path, &gguf, KEY_SPLIT_COUNT, count.into())?;
-            check_split_key(&path, &gguf, KEY_SPLIT_NO, i.into())?;
+            let part = part_path(i);
+            let here = given.take_if(|_| part == path);
+            let (map, gguf) = here.map_or_else(|| read(&part, residence), Ok)?;
+            check_split_key(&part, &gguf, KEY_SPLIT_COUNT, count.into())?;
+            check_split_key(&part, &gguf, KEY_SPLIT_NO, i.into())?;
             parts.push((map, gguf));
         }
         let tensor_count: usize = parts.iter().map(|(_, gguf)| gguf.tensors.len()).sum();
@@ -125,6 +142,19 @@ impl GgufFile {
         &part.map[start..][..info.bytes as usize]
     }
 
+    /// Keeps all bytes in memory from now on: pages that are not there are read, none is given up.
+    ///
+    /// # Errors
+    /// [`Error::Lock`] if the system refuses, most often since a process may lock less.
+    pub fn lock(&self) -> Result<(), Error> {
+        let bytes = self.file_bytes();
+        self.parts.iter().try_for_each(|part| lock(&part.map)).map_err(|error| Error::Lock {
+            path: self.path.clone(),
+            bytes,
+            error,
+        })
+    }
+
     /// The path of the file, or of the first part.
     pub fn path(&self) -> &Path {
         &self.path
@@ -158,19 +188,40 @@ const KEY_SPLIT_NO: &str = "split.no";
 const KEY_SPLIT_COUNT: &str = "split.count";
 const KEY_SPLIT_TENSORS: &str = "split.tensors.count";
 
-fn read(path: &Path) -> Result<(Mmap, Gguf), Error> {
+#[cfg(unix)]
+fn lock(map: &Mmap) -> std::io::Result<()> {
+    map.lock()
+}
+
+#[cfg(not(unix))]
+fn lock(_: &Mmap) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
+fn read(path: &Path, residence: Residence) -> Result<(Mmap, Gguf), Error> {
     let io = |error| Error::Io { path: path.to_owned(), error };
     // Looked at before it is opened: opening a pipe would wait for a writer.
     if !fs::metadata(path).map_err(io)?.is_file() {
         return Err(Error::NotAFile { path: path.to_owned() });
     }
     let file = File::open(path).map_err(io)?;
-    // SAFETY: the map is read-only and private to this crate, which treats its bytes as plain data
-    // of any value. A process that writes to the file meanwhile can change what is read; the header
-    // is copied out of the map and checked once, and weights may be any bits.
-    let map = unsafe { Mmap::map(&file) }.map_err(io)?;
+    let map = match residence {
+        // SAFETY: the map is read-only and private to this crate, which treats its bytes as plain data
+        // of any value. A process that writes to the file meanwhile can change what is read; the header
+        // is copied out of the map and checked once, and weights may be any bits.
+        Residence::Mapped => unsafe { Mmap::map(&file) }.map_err(io)?,
+        Residence::Memory => read_whole(file).map_err(io)?,
+    };
     let gguf = Gguf::parse(&map).map_err(|e| e.in_file(path))?;
     Ok((map, gguf))
+}
+
+/// A file's bytes in memory of their own, aligned as a map of it would be.
+fn read_whole(mut file: File) -> std::io::Result<Mmap> {
+    let length = usize::try_from(file.metadata()?.len()).map_err(|_| std::io::ErrorKind::OutOfMemory)?;
+    let mut map = MmapMut::map_anon(length)?;
+    file.read_exact(&mut map)?;
+    map.make_read_only()
 }
 
 fn split_count(path: &Path, gguf: &Gguf) -> Result<u32, Error> {

@@ -22,7 +22,7 @@ mod writer;
 
 pub use element::ElementType;
 pub use error::Error;
-pub use file::{GgufFile, open};
+pub use file::{GgufFile, Residence, open};
 pub use metadata::Metadata;
 pub use parse::{ALIGNMENT_DEFAULT, Gguf};
 pub use strings::StrArray;

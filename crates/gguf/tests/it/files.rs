@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use gguf::{ElementType, Error, GgufFile, Writer};
+use gguf::{ElementType, Error, GgufFile, Residence, Writer};
 
 /// A part with one tensor of four bytes, each the number of the part.
 fn part(no: u16, count: u16, tensors: i32) -> Vec<u8> {
@@ -48,6 +48,42 @@ fn split_model_opens_from_any_part() {
             let info = file.tensor(&format!("t{no}")).unwrap();
             assert_eq!(info.file, no);
             assert_eq!(file.data(info), [no as u8; 4]);
+        }
+    }
+}
+
+#[test]
+fn files_read_into_memory_say_the_same_and_outlive_the_file() {
+    let dir = write_parts(&parts());
+    for i in 0..3 {
+        let open = |residence| GgufFile::open_in(part_path(dir.path(), i), residence).unwrap();
+        let (mapped, read) = (open(Residence::Mapped), open(Residence::Memory));
+        assert_eq!((read.path(), read.file_bytes()), (mapped.path(), mapped.file_bytes()));
+        assert_eq!(read.tensors(), mapped.tensors());
+    }
+    let read = GgufFile::open_in(part_path(dir.path(), 1), Residence::Memory).unwrap();
+    for no in 0..3 {
+        fs::File::create(part_path(dir.path(), no)).unwrap();
+    }
+    for (no, info) in read.tensors().iter().enumerate() {
+        assert_eq!(read.data(info), [no as u8; 4]);
+        assert!(read.data(info).as_ptr().addr().is_multiple_of(8), "as aligned as a map");
+    }
+    // What is cut now is refused as it is when mapped.
+    assert!(GgufFile::open_in(part_path(dir.path(), 1), Residence::Memory).is_err());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_few_bytes_can_be_locked_in_memory() {
+    let dir = write_parts(&parts());
+    for residence in [Residence::Mapped, Residence::Memory] {
+        let file = GgufFile::open_in(part_path(dir.path(), 0), residence).unwrap();
+        match file.lock() {
+            Ok(()) => {}
+            // A process that may lock nothing at all.
+            Err(Error::Lock { bytes, .. }) => assert_eq!(bytes, file.file_bytes()),
+            Err(error) => panic!("{error}"),
         }
     }
 }
