@@ -27,5 +27,5 @@ mod twin;
 pub use error::Error;
 pub use mix::quants;
 pub use model::{build, write};
-pub use preset::{Preset, RopeFactors, presets};
+pub use preset::{Caps, Experts, Preset, RopeFactors, presets};
 pub use twin::llama_to_qwen2;

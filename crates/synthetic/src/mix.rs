@@ -59,6 +59,8 @@ pub enum Kind {
     AttentionOutput,
     /// The second matrix of the feed-forward network of the layer of that index.
     Down(usize),
+    /// What chooses experts: never quantized.
+    Router,
     /// Any other matrix of a layer.
     Layer,
 }
@@ -66,6 +68,9 @@ pub enum Kind {
 impl Mix {
     /// The type of a matrix with rows of `columns` elements.
     pub fn matrix(&self, kind: Kind, columns: u64, preset: &Preset) -> ElementType {
+        if kind == Kind::Router {
+            return ElementType::F32;
+        }
         if self.base.block_elements() == 1 {
             return self.base;
         }
@@ -79,7 +84,7 @@ impl Mix {
                 _ => self.base,
             },
             Kind::Down(layer) => self.down(layer, preset.layers),
-            Kind::Embedding | Kind::Layer => self.base,
+            Kind::Embedding | Kind::Router | Kind::Layer => self.base,
         };
         while !columns.is_multiple_of(ty.block_elements()) {
             ty = fallback(ty);

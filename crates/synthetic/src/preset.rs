@@ -32,6 +32,36 @@ pub struct Preset {
     pub tied: bool,
     /// How rotary frequencies are stretched, for a file with a `rope_freqs` tensor.
     pub rope: Option<RopeFactors>,
+    /// The sliding window of the layers that have one, if the file states it; 0 means none.
+    pub window: Option<u32>,
+    /// The experts of each layer, in place of a dense feed-forward network.
+    pub experts: Option<Experts>,
+    /// What scores and logits are held between.
+    pub caps: Option<Caps>,
+    /// Rotated dimensions of a head; all of them if not given.
+    pub rope_dim: Option<u64>,
+    /// The context length of the first training, for a file with factors for short and long contexts.
+    pub original_ctx: Option<u32>,
+}
+
+/// The experts of a layer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Experts {
+    /// How many there are.
+    pub count: u64,
+    /// How many a token goes to.
+    pub used: u64,
+    /// The width inside each.
+    pub ff: u64,
+}
+
+/// Soft caps: a number `x` becomes `cap * tanh(x / cap)`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Caps {
+    /// The cap of attention scores.
+    pub attention: f64,
+    /// The cap of logits.
+    pub logits: f64,
 }
 
 /// Llama 3's stretching of rotary frequencies for long contexts.
@@ -69,6 +99,11 @@ const MICRO: Preset = Preset {
     ctx: 1024,
     tied: true,
     rope: None,
+    window: None,
+    experts: None,
+    caps: None,
+    rope_dim: None,
+    original_ctx: None,
 };
 
 /// Rows are a multiple of 256, so that blocks of 256 are really used.
@@ -76,6 +111,16 @@ const TINY: Preset = Preset { name: "tiny", embd: 256, ff: 512, head_dim: 64, ct
 
 const QWEN2: Preset = Preset { arch: "qwen2", ..MICRO };
 const LLAMA: Preset = Preset { arch: "llama", eps: 1e-5, ..MICRO };
+const QWEN3: Preset = Preset { arch: "qwen3", head_dim: 32, ..MICRO };
+const QWEN3_TINY: Preset = Preset { arch: "qwen3", head_dim: 128, ..TINY };
+const QWEN3_REAL: Preset =
+    Preset { layers: 28, heads: 16, kv_heads: 8, head_dim: 128, vocab: 151936, ctx: 40960, ..QWEN3 };
+const QWEN3_MOE: Preset = Preset { arch: "qwen3moe", ..QWEN3 };
+// Layer 6 is the first with full attention, so 7 layers; windows are short.
+const GEMMA3: Preset =
+    Preset { arch: "gemma3", layers: 7, kv_heads: 1, head_dim: 32, vocab: 512, window: Some(16), ..MICRO };
+const GEMMA3_REAL: Preset = Preset { head_dim: 256, vocab: 262144, ctx: 32768, window: Some(512), ..GEMMA3 };
+const PHI3: Preset = Preset { arch: "phi3", vocab: 512, rope_base: 1e4, eps: 1e-5, ..MICRO };
 
 const PRESETS: &[Preset] = &[
     QWEN2,
@@ -127,5 +172,88 @@ const PRESETS: &[Preset] = &[
         ctx: 131072,
         rope: Some(RopeFactors { factor: 32.0, low: 1.0, high: 4.0, original_ctx: 8192.0 }),
         ..LLAMA
+    },
+    QWEN3,
+    QWEN3_TINY,
+    Preset { name: "qwen3-0.6b", embd: 1024, ff: 3072, ..QWEN3_REAL },
+    Preset { name: "qwen3-1.7b", embd: 2048, ff: 6144, ..QWEN3_REAL },
+    Preset { name: "qwen3-4b", layers: 36, embd: 2560, ff: 9728, heads: 32, ..QWEN3_REAL },
+    Preset { name: "qwen3-8b", layers: 36, embd: 4096, ff: 12288, heads: 32, tied: false, ..QWEN3_REAL },
+    // `ff` is the width of a dense layer, which the file states and nothing uses.
+    Preset { experts: Some(Experts { count: 6, used: 2, ff: 96 }), ..QWEN3_MOE },
+    Preset {
+        arch: "qwen3moe",
+        tied: false,
+        experts: Some(Experts { count: 16, used: 4, ff: 256 }),
+        ..QWEN3_TINY
+    },
+    Preset {
+        arch: "qwen3moe",
+        name: "qwen3-30b-a3b",
+        layers: 48,
+        embd: 2048,
+        ff: 6144,
+        heads: 32,
+        kv_heads: 4,
+        tied: false,
+        experts: Some(Experts { count: 128, used: 8, ff: 768 }),
+        ..QWEN3_REAL
+    },
+    GEMMA3,
+    Preset {
+        name: "tiny",
+        layers: 6,
+        embd: 256,
+        ff: 256,
+        heads: 2,
+        head_dim: 128,
+        ctx: 2048,
+        window: Some(32),
+        ..GEMMA3
+    },
+    Preset { name: "gemma-3-270m", layers: 18, embd: 640, ff: 2048, ..GEMMA3_REAL },
+    Preset { name: "gemma-3-1b", layers: 26, embd: 1152, ff: 6912, ..GEMMA3_REAL },
+    // Windowed and full layers alternate; both caps are low, so that they show.
+    Preset {
+        arch: "gemma2",
+        layers: 3,
+        rope_base: 1e4,
+        caps: Some(Caps { attention: 4.0, logits: 6.0 }),
+        ..GEMMA3
+    },
+    Preset {
+        arch: "gemma2",
+        name: "tiny",
+        layers: 4,
+        embd: 256,
+        ff: 256,
+        kv_heads: 2,
+        head_dim: 128,
+        rope_base: 1e4,
+        ctx: 2048,
+        window: Some(32),
+        caps: Some(Caps { attention: 6.0, logits: 10.0 }),
+        ..GEMMA3
+    },
+    // Small Phi models rotate 12 of 16 dimensions and have factors for short and long contexts. The
+    // second is the same model with a shorter first training: its context is long.
+    Preset { kv_heads: 1, rope_dim: Some(12), window: Some(0), original_ctx: Some(1024), ..PHI3 },
+    Preset {
+        name: "micro-long",
+        kv_heads: 1,
+        rope_dim: Some(12),
+        window: Some(262144),
+        original_ctx: Some(512),
+        ..PHI3
+    },
+    Preset {
+        name: "tiny",
+        embd: 256,
+        ff: 512,
+        head_dim: 64,
+        ctx: 2048,
+        tied: false,
+        window: Some(2047),
+        ..PHI3
     },
 ];

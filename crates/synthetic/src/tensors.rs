@@ -1,7 +1,7 @@
 //! The tensors of a model, in the order of the file.
 
 use crate::mix::Kind;
-use crate::preset::{Preset, RopeFactors};
+use crate::preset::{Experts, Preset, RopeFactors};
 
 /// A tensor to be made.
 pub struct Tensor {
@@ -23,44 +23,100 @@ pub enum Fill {
 
 /// All tensors of a preset.
 pub fn tensors(p: &Preset) -> Vec<Tensor> {
-    let (q, kv) = (p.heads * p.head_dim, p.kv_heads * p.head_dim);
-    let root = |x: u64| libm::pow(x as f64, -0.5);
-    // With tied embeddings a token's own logit grows as the layers' part of the residual stream
-    // shrinks: that part must be large, or greedy text is one token again and again.
-    let gain = 6.0 / (2.0 * p.layers as f64).sqrt();
-
+    let gemma = matches!(p.arch, "gemma2" | "gemma3");
     let mut out = List(Vec::new());
-    let embedding_std = 2.0 / (p.embd as f64).sqrt();
+    // Gemma multiplies embeddings by the root of their width.
+    let embedding_std = if gemma { 0.7 } else { 2.0 } / (p.embd as f64).sqrt();
     let vocab = p.vocab as u64;
     out.matrix("token_embd.weight", Kind::Embedding, [p.embd, vocab], embedding_std);
     if let Some(factors) = &p.rope {
-        let values = rope_freqs(p, factors);
-        out.add("rope_freqs.weight", vec![values.len() as u64], Fill::Values(values));
+        out.values("rope_freqs.weight", rope_freqs(p, factors));
     }
+    if p.original_ctx.is_some() {
+        let pairs = || (0..p.rope_dim.unwrap_or(p.head_dim) / 2).map(|pair| pair as f64);
+        out.values("rope_factors_long.weight", pairs().map(|j| (1.0 + j * j / 2.0) as f32).collect());
+        out.values("rope_factors_short.weight", pairs().map(|j| (1.0 + j / 16.0) as f32).collect());
+    }
+    // Norms behind attention and feed-forward networks.
+    let post = gemma.then_some(if p.arch == "gemma2" { 4.0 } else { 2.5 });
     for i in 0..p.layers {
         let name = |rest: &str| format!("blk.{i}.{rest}");
-        let layer = Kind::Layer;
-        out.vector(name("attn_norm.weight"), p.embd, 0.1, 1.0);
-        // Scores with a spread of about 2, so that attention depends on keys and positions.
-        out.matrix(name("attn_q.weight"), layer, [p.embd, q], 2.0 * root(p.embd));
-        out.matrix(name("attn_k.weight"), layer, [p.embd, kv], root(p.embd));
-        out.matrix(name("attn_v.weight"), Kind::Values(i), [p.embd, kv], root(p.embd));
-        if p.arch == "qwen2" {
-            for (x, rows) in [("q", q), ("k", kv), ("v", kv)] {
-                out.vector(name(&format!("attn_{x}.bias")), rows, 0.3, 0.0);
-            }
+        out.norm(name("attn_norm.weight"), p.embd, 1.0);
+        attention(&mut out, p, i);
+        if let Some(mean) = post {
+            out.norm(name("post_attention_norm.weight"), p.embd, mean);
         }
-        out.matrix(name("attn_output.weight"), Kind::AttentionOutput, [q, p.embd], gain * root(q));
-        out.vector(name("ffn_norm.weight"), p.embd, 0.1, 1.0);
-        out.matrix(name("ffn_gate.weight"), layer, [p.embd, p.ff], root(p.embd));
-        out.matrix(name("ffn_up.weight"), layer, [p.embd, p.ff], root(p.embd));
-        out.matrix(name("ffn_down.weight"), Kind::Down(i), [p.ff, p.embd], gain * root(p.ff));
+        out.norm(name("ffn_norm.weight"), p.embd, 1.0);
+        feed_forward(&mut out, p, i);
+        if let Some(mean) = post {
+            out.norm(name("post_ffw_norm.weight"), p.embd, mean);
+        }
     }
-    out.vector("output_norm.weight", p.embd, 0.1, 1.0);
+    // Logits of Gemma 2 are larger, so that their cap shows.
+    out.norm("output_norm.weight", p.embd, if p.arch == "gemma2" { 3.0 } else { 1.0 });
     if !p.tied {
-        out.matrix("output.weight", Kind::Output, [p.embd, vocab], embedding_std);
+        out.matrix("output.weight", Kind::Output, [p.embd, vocab], 2.0 / (p.embd as f64).sqrt());
     }
     out.0
+}
+
+fn root(x: u64) -> f64 {
+    libm::pow(x as f64, -0.5)
+}
+
+/// What the layers' last matrices are larger by. With tied embeddings a token's own logit grows as
+/// the layers' part of the residual stream shrinks: that part must be large, or greedy text is one
+/// token again and again.
+fn gain(p: &Preset) -> f64 {
+    6.0 / (2.0 * p.layers as f64).sqrt()
+}
+
+fn attention(out: &mut List, p: &Preset, i: usize) {
+    let name = |rest: &str| format!("blk.{i}.{rest}");
+    let (q, kv) = (p.heads * p.head_dim, p.kv_heads * p.head_dim);
+    let head_norms = matches!(p.arch, "qwen3" | "qwen3moe" | "gemma3");
+    // Scores with a spread of about 2, so that attention depends on keys and positions.
+    let sharp = if head_norms { 1.0 } else { 2.0f64 };
+    if p.arch == "phi3" {
+        let std = sharp.sqrt() * root(p.embd);
+        out.matrix(name("attn_qkv.weight"), Kind::Values(i), [p.embd, q + 2 * kv], std);
+    } else {
+        out.matrix(name("attn_q.weight"), Kind::Layer, [p.embd, q], sharp * root(p.embd));
+        out.matrix(name("attn_k.weight"), Kind::Layer, [p.embd, kv], root(p.embd));
+        out.matrix(name("attn_v.weight"), Kind::Values(i), [p.embd, kv], root(p.embd));
+    }
+    if p.arch == "qwen2" {
+        for (x, rows) in [("q", q), ("k", kv), ("v", kv)] {
+            out.vector(name(&format!("attn_{x}.bias")), rows, 0.3, 0.0);
+        }
+    }
+    if head_norms {
+        out.norm(name("attn_q_norm.weight"), p.head_dim, 1.5);
+        out.norm(name("attn_k_norm.weight"), p.head_dim, 1.5);
+    }
+    out.matrix(name("attn_output.weight"), Kind::AttentionOutput, [q, p.embd], gain(p) * root(q));
+}
+
+fn feed_forward(out: &mut List, p: &Preset, i: usize) {
+    let name = |rest: &str| format!("blk.{i}.{rest}");
+    let (layer, down) = (Kind::Layer, Kind::Down(i));
+    if let Some(Experts { count, ff, .. }) = p.experts {
+        // Router logits with a spread of about 3: the weights of the chosen experts differ much.
+        let router = [p.embd, count];
+        out.matrix(name("ffn_gate_inp.weight"), Kind::Router, router, 3.0 * root(p.embd));
+        out.matrix(name("ffn_gate_exps.weight"), layer, [p.embd, ff, count], root(p.embd));
+        out.matrix(name("ffn_up_exps.weight"), layer, [p.embd, ff, count], root(p.embd));
+        out.matrix(name("ffn_down_exps.weight"), down, [ff, p.embd, count], 1.5 * gain(p) * root(ff));
+        return;
+    }
+    if p.arch == "phi3" {
+        // The gate's rows, then those of up.
+        out.matrix(name("ffn_up.weight"), layer, [p.embd, 2 * p.ff], root(p.embd));
+    } else {
+        out.matrix(name("ffn_gate.weight"), layer, [p.embd, p.ff], root(p.embd));
+        out.matrix(name("ffn_up.weight"), layer, [p.embd, p.ff], root(p.embd));
+    }
+    out.matrix(name("ffn_down.weight"), down, [p.ff, p.embd], gain(p) * root(p.ff));
 }
 
 struct List(Vec<Tensor>);
@@ -70,11 +126,19 @@ impl List {
         self.0.push(Tensor { name: name.into(), dims, fill });
     }
 
+    fn values(&mut self, name: impl Into<String>, values: Vec<f32>) {
+        self.add(name, vec![values.len() as u64], Fill::Values(values));
+    }
+
     fn vector(&mut self, name: impl Into<String>, n: u64, std: f64, mean: f32) {
         self.add(name, vec![n], Fill::Vector { std, mean });
     }
 
-    fn matrix(&mut self, name: impl Into<String>, kind: Kind, dims: [u64; 2], std: f64) {
+    fn norm(&mut self, name: impl Into<String>, n: u64, mean: f32) {
+        self.vector(name, n, 0.1, mean);
+    }
+
+    fn matrix<const D: usize>(&mut self, name: impl Into<String>, kind: Kind, dims: [u64; D], std: f64) {
         self.add(name, dims.to_vec(), Fill::Matrix { kind, std });
     }
 }

@@ -1,5 +1,5 @@
-//! A made-up byte-level BPE vocabulary of the right size, with the special tokens and the chat
-//! template of the real model.
+//! A made-up vocabulary of the right size, byte-level BPE or SentencePiece, with the special tokens
+//! and the chat template of the real model.
 
 use std::collections::HashSet;
 
@@ -8,18 +8,32 @@ use gguf::{StrArray, Writer};
 use crate::Error;
 use crate::preset::Preset;
 
+mod sentence_piece;
 mod special;
 
 /// The numbers of token types in `tokenizer.ggml.token_type`.
 const NORMAL: i32 = 1;
+const UNKNOWN: i32 = 2;
 const CONTROL: i32 = 3;
 const USER_DEFINED: i32 = 4;
 const UNUSED: i32 = 5;
+const BYTE: i32 = 6;
 
 /// Adds the keys of the tokenizer.
 pub fn add(w: &mut Writer, p: &Preset) -> Result<(), Error> {
+    match p.arch {
+        "gemma2" | "gemma3" | "phi3" => sentence_piece::add(w, p),
+        _ => add_byte_level(w, p),
+    }
+}
+
+fn add_byte_level(w: &mut Writer, p: &Preset) -> Result<(), Error> {
     let llama = p.arch == "llama";
-    let special = if llama { special::llama3(p.vocab) } else { special::qwen2() };
+    let special = match p.arch {
+        "llama" => special::llama3(p.vocab),
+        "qwen3" | "qwen3moe" => special::qwen3(),
+        _ => special::qwen2(),
+    };
     // Small Qwen vocabularies keep room for 32 special tokens, the real one starts them where the
     // real model does. What is left over is filled with unused tokens.
     let text_count = match p.arch {

@@ -43,6 +43,21 @@ fn small_models_are_the_reference_files_byte_for_byte() {
         ("qwen2", "tiny", "Q6_K", 1, "09aa4633ed71417882ced3dfa1bf9b8641732db7f2501e101b8c9bbc1f14148f"),
         ("llama", "tiny", "IQ4_NL", 1, "6e0f52c1ab207e4ba05e105574db81ffc293eae3f6c1b4992d2516d4198e229f"),
         ("qwen2", "tiny", "IQ4_XS", 1, "3fd45852599c53d41ef865f7570ad334fd9768de6066bd0858b9988d3495d8f7"),
+        ("qwen3", "tiny", "Q4_K_M", 1, "a5b687694c9726885fc6f0209abfcd3695306dc88607824dbd7a78bf3eddd200"),
+        ("qwen3", "micro", "F32", 1, "ec67b1f84581d5569cc8d145f5020fddc1baa3253e40e15f201fbe8a661eca8b"),
+        ("gemma3", "tiny", "Q4_K_M", 1, "7c1f032919bbef5fb33924523dfe521b2c62fd81469efb8273d1aaa3e15f6942"),
+        ("gemma3", "micro", "F32", 1, "ee68a3f05f796279ef284dd5876eeb6a1b8f1aafa9e539d50ff642d9fca91839"),
+        ("qwen3moe", "tiny", "Q4_K_M", 1, "dcf4feb32f991f515b7aefd781d9cacf540e6ff31615e6d959a8cc3af729bae9"),
+        ("qwen3moe", "micro", "F32", 1, "6e6180d7d128cb1dd00ee7b6ce27afe57d65c2cf354b8d04b9f5852e2a50cdd3"),
+        ("gemma2", "tiny", "Q4_K_M", 1, "11ddafbe966f87c9a708834b2c4126f88c33d4512adeae59c26bca67c327f8e0"),
+        ("gemma2", "micro", "F32", 1, "9b8765c39433fbd32d1216cd5b1ba27a639f4b5915dfe75884c5fde5755996cb"),
+        ("phi3", "tiny", "Q4_K_M", 1, "f3150e7aab361b3869c68bf65cdb13c928b1b6fdfdb624749bbe8b8df0e899cc"),
+        ("phi3", "micro", "F32", 1, "e880dc7f6b0e5b6a6033df3bb7c0c332f0c3b4d36770458fa525d8f304427eb5"),
+        ("phi3", "micro-long", "F32", 1, "0c50812e925b7a9d8e5fc1304eeb9d9b288aa3ea3c0628ae4ac9b0aab9652090"),
+        ("gemma3", "micro", "Q2_K", 1, "a0be2f5b3b393ff5811668bd5b4ae6e19526a24f518149fc9c1bda1e7a6323b2"),
+        ("phi3", "micro", "IQ4_XS", 1, "e9cf991f130584328d9472b93d91417898818ffe329e4e5ba5b287b34c0492c2"),
+        ("gemma2", "micro", "IQ4_NL", 1, "8506998b17efd7afea4ecf3f7dfd381f4cfabc507cca6809989bf0e2e5a8edb5"),
+        ("qwen3moe", "micro", "Q5_K_M", 1, "bc1aeae50cd5ee3bb720b85b6a11fafcb5520a601157b1448ac7f4a4672e14b8"),
     ];
     for (arch, preset, quant, seed, expected) in rows {
         let bytes = synthetic::build(arch, preset, quant, seed, None).unwrap();

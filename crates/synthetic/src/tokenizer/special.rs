@@ -10,6 +10,12 @@ pub fn qwen2() -> Vec<String> {
     [bars(names), tools.to_vec(), bars(code)].concat()
 }
 
+/// The special tokens of Qwen 3, in order.
+pub fn qwen3() -> Vec<String> {
+    let more = ["<tool_response>", "</tool_response>", "<think>", "</think>"].map(str::to_owned);
+    [qwen2(), more.to_vec()].concat()
+}
+
 /// The special tokens of Llama 3: named ones, then reserved ones up to 256, or up to 16 in a
 /// vocabulary that is smaller than the real one.
 pub fn llama3(vocab: usize) -> Vec<String> {
@@ -26,7 +32,8 @@ pub fn llama3(vocab: usize) -> Vec<String> {
 /// Special tokens that the published files do not mark as control tokens, since a parser of the
 /// answer must see them as text.
 pub fn is_text(token: &str) -> bool {
-    matches!(token, "<tool_call>" | "</tool_call>")
+    let text = "<tool_call> </tool_call> <tool_response> </tool_response> <think> </think>";
+    text.split(' ').any(|t| t == token)
 }
 
 pub const CHATML: &str = "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' \
@@ -37,3 +44,13 @@ pub const LLAMA3_CHAT: &str = "{{ bos_token }}{% for message in messages %}\
     {{ '<|start_header_id|>' + message['role'] + '<|end_header_id|>\\n\\n' + message['content'] \
     | trim + '<|eot_id|>' }}{% endfor %}{% if add_generation_prompt %}\
     {{ '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}{% endif %}";
+
+pub const GEMMA_CHAT: &str = "{{ bos_token }}{% for message in messages %}\
+    {% if message['role'] == 'assistant' %}{% set role = 'model' %}{% else %}\
+    {% set role = message['role'] %}{% endif %}{{ '<start_of_turn>' + role + '\\n' + \
+    message['content'] | trim + '<end_of_turn>\\n' }}{% endfor %}{% if add_generation_prompt %}\
+    {{ '<start_of_turn>model\\n' }}{% endif %}";
+
+pub const PHI3_CHAT: &str = "{% for message in messages %}{{ '<|' + message['role'] + '|>\\n' + \
+    message['content'] + '<|end|>\\n' }}{% endfor %}{% if add_generation_prompt %}\
+    {{ '<|assistant|>\\n' }}{% endif %}";
