@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use runtime::{Item, Memory, Rows, SeqId};
-use sample::{Sampler, Settings};
-use text::StreamDecoder;
+use sample::{SampleError, Sampler, Settings};
+use text::{StopMatcher, StreamDecoder, Tokenizer};
 
-use crate::{Error, Session};
+use crate::{Error, Session, TokenLogprobs};
 
 /// What to generate.
 #[derive(Clone, Debug, Default)]
@@ -16,12 +16,18 @@ pub struct GenerateOptions {
     pub n_predict: Option<usize>,
     /// How tokens are chosen.
     pub sampling: Settings,
+    /// Texts that end the answer, wherever tokens begin and end in them. Nothing of them is given out.
+    pub stop: Vec<String>,
+    /// How likely each token was, with so many others that could have stood in its place.
+    pub logprobs: Option<usize>,
+    /// Never choose a token that ends the answer.
+    pub ignore_eos: bool,
 }
 
 /// Why an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FinishReason {
-    /// The model ended it.
+    /// The model ended it, or a stop text was there.
     Stop,
     /// As many tokens as asked for.
     Length,
@@ -44,7 +50,7 @@ impl FinishReason {
 }
 
 /// What happens while an answer is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event<'a> {
     /// So many tokens of the prompt are done.
     Prompt {
@@ -53,6 +59,13 @@ pub enum Event<'a> {
         /// Tokens of the prompt.
         total: usize,
     },
+    /// The next token of the answer; its text, if it has any, follows when it is known to be part of the answer.
+    Token {
+        /// The token.
+        id: u32,
+        /// How likely it was, if that was asked for.
+        logprobs: Option<&'a TokenLogprobs>,
+    },
     /// The next whole characters of the answer.
     Text(&'a str),
 }
@@ -60,8 +73,10 @@ pub enum Event<'a> {
 /// An answer.
 #[derive(Clone, Debug)]
 pub struct Generation {
-    /// Its tokens, with the one that ended it.
+    /// Its tokens, with those that ended it.
     pub tokens: Vec<u32>,
+    /// How likely they were, if that was asked for.
+    pub logprobs: Vec<TokenLogprobs>,
     /// Its text.
     pub text: String,
     /// Why it ended.
@@ -77,7 +92,8 @@ pub struct Generation {
 }
 
 impl Session {
-    /// Answers a prompt. `sink` is told what happens and may end the answer.
+    /// Answers a prompt. `sink` is told what happens and may end the answer; text that was complete by then still
+    /// comes.
     ///
     /// Choice number `i` depends on the tokens before it and the settings alone: not on batch size, threads
     /// or what else the session did.
@@ -94,11 +110,10 @@ impl Session {
         if prompt.len() > n_ctx {
             return Err(Error::PromptTooLong { prompt: prompt.len(), n_ctx });
         }
-        let sampler = Sampler::new(options.sampling.clone())?;
-        let n_vocab = self.model.tokenizer().n_vocab();
-        let choice = Choice { sampler, n_vocab, history: prompt.to_vec(), position: 0 };
+        let choice = Choice::new(self.model.tokenizer(), prompt, options)?;
+        let answer = Answer::new(choice, StopMatcher::new(&options.stop)?);
         let seq = self.engine.create();
-        let answer = self.answer(seq, prompt, options, choice, sink);
+        let answer = self.answer(seq, prompt, options, answer, sink);
         let memory = self.engine.memory();
         self.engine.remove(seq)?;
         Ok(Generation { memory, ..answer? })
@@ -109,11 +124,10 @@ impl Session {
         seq: SeqId,
         prompt: &[u32],
         options: &GenerateOptions,
-        choice: Choice,
+        mut answer: Answer,
         sink: &mut dyn FnMut(Event) -> ControlFlow<()>,
     ) -> Result<Generation, Error> {
         let started = Instant::now();
-        let mut answer = Answer::new(choice);
         let wanted = options.n_predict.unwrap_or(usize::MAX);
         if wanted == 0 {
             return Ok(answer.finish(FinishReason::Length));
@@ -125,15 +139,19 @@ impl Session {
         answer.prompt_time = started.elapsed();
         answer.first_token_at = Some(Instant::now());
         let reason = loop {
-            answer.tokens.push(next);
+            let told = answer.take(next, sink);
             if self.model.tokenizer().is_eog(next) {
                 break FinishReason::Stop;
             }
+            let mut given = ControlFlow::Continue(());
             if !self.model.tokenizer().is_control(next) {
-                let piece = answer.decoder.push(self.model.tokenizer().piece(next));
-                if answer.give(&piece, sink).is_break() {
-                    break FinishReason::Cancelled;
-                }
+                given = answer.decode(self.model.tokenizer().piece(next), sink);
+            }
+            if answer.stops.stopped() {
+                break FinishReason::Stop;
+            }
+            if told.is_break() || given.is_break() {
+                break FinishReason::Cancelled;
             }
             if answer.tokens.len() >= wanted {
                 break FinishReason::Length;
@@ -143,9 +161,7 @@ impl Session {
             }
             next = self.next(seq, &[next], &mut answer.choice)?;
         };
-        let rest = answer.decoder.finish();
-        // The answer ends here, whatever the sink says.
-        let _ = answer.give(&rest, sink);
+        let reason = if answer.give_rest(sink) { FinishReason::Stop } else { reason };
         Ok(answer.finish(reason))
     }
 
@@ -193,6 +209,7 @@ impl Session {
 struct Answer {
     choice: Choice,
     decoder: StreamDecoder,
+    stops: StopMatcher,
     tokens: Vec<u32>,
     text: String,
     prompt_time: Duration,
@@ -200,10 +217,11 @@ struct Answer {
 }
 
 impl Answer {
-    fn new(choice: Choice) -> Answer {
+    fn new(choice: Choice, stops: StopMatcher) -> Answer {
         Answer {
             choice,
             decoder: StreamDecoder::new(),
+            stops,
             tokens: Vec::new(),
             text: String::new(),
             prompt_time: Duration::ZERO,
@@ -211,15 +229,40 @@ impl Answer {
         }
     }
 
-    /// Whole characters go to the caller and to the text.
+    /// A token belongs to the answer.
+    fn take(&mut self, id: u32, sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> ControlFlow<()> {
+        self.tokens.push(id);
+        sink(Event::Token { id, logprobs: self.choice.logprobs.last() })
+    }
+
+    /// Bytes of a token: what is whole characters by now, and cannot be the beginning of a stop text, is given out.
+    fn decode(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> ControlFlow<()> {
+        let piece = self.decoder.push(bytes);
+        let (piece, _) = self.stops.push(&piece);
+        self.give(&piece, sink)
+    }
+
+    /// What was held back; whether it is a stop text after all. The answer ends here, whatever the sink says.
+    fn give_rest(&mut self, sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> bool {
+        let (piece, stopped) = self.stops.push(&self.decoder.finish());
+        let rest = piece + &self.stops.finish();
+        let _ = self.give(&rest, sink);
+        stopped
+    }
+
+    /// Text goes to the caller and to the answer.
     fn give(&mut self, piece: &str, sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> ControlFlow<()> {
         self.text.push_str(piece);
         if piece.is_empty() { ControlFlow::Continue(()) } else { sink(Event::Text(piece)) }
     }
 
     fn finish(self, finish_reason: FinishReason) -> Generation {
+        // A token that was chosen while the caller ended the answer is not in it.
+        let mut logprobs = self.choice.logprobs;
+        logprobs.truncate(self.tokens.len());
         Generation {
             tokens: self.tokens,
+            logprobs,
             text: self.text,
             finish_reason,
             prompt_time: self.prompt_time,
@@ -237,12 +280,40 @@ struct Choice {
     /// Prompt and answer so far.
     history: Vec<u32>,
     position: usize,
+    /// How many others are asked for with each token, and what was found.
+    n_logprobs: Option<usize>,
+    logprobs: Vec<TokenLogprobs>,
 }
 
 impl Choice {
-    fn make(&mut self, logits: &[f32]) -> Result<u32, sample::SampleError> {
+    fn new(tokenizer: &Tokenizer, prompt: &[u32], options: &GenerateOptions) -> Result<Choice, Error> {
+        let n_vocab = tokenizer.n_vocab();
+        let mut settings = options.sampling.clone();
+        // Known before the prompt is read, so said before it is.
+        if let Some((id, _)) = settings.logit_bias.iter().find(|(id, _)| *id as usize >= n_vocab) {
+            let error = SampleError::IdOutOfRange { id: *id, count: n_vocab };
+            return Err(Error::Sample { position: 0, error });
+        }
+        if options.ignore_eos {
+            settings.logit_bias.extend(tokenizer.eog().iter().map(|id| (*id, f32::NEG_INFINITY)));
+        }
+        Ok(Choice {
+            sampler: Sampler::new(settings)?,
+            n_vocab,
+            history: prompt.to_vec(),
+            position: 0,
+            n_logprobs: options.logprobs,
+            logprobs: Vec::new(),
+        })
+    }
+
+    fn make(&mut self, logits: &[f32]) -> Result<u32, SampleError> {
         // Rows beyond the vocabulary are padding of the matrix.
         let logits = &logits[..self.n_vocab.min(logits.len())];
-        self.sampler.sample(logits, &self.history, self.position as u64)
+        let token = self.sampler.sample(logits, &self.history, self.position as u64)?;
+        if let Some(n) = self.n_logprobs {
+            self.logprobs.push(TokenLogprobs::new(logits, token, n)?);
+        }
+        Ok(token)
     }
 }

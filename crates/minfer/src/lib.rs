@@ -21,12 +21,14 @@
 //! Everything is a value that the caller owns: nothing is printed, no signal is caught, no environment variable
 //! is read, and several models and sessions live side by side.
 
+mod breakers;
 mod context;
 mod dump;
 mod error;
 mod generate;
 mod hash;
 mod inspect;
+mod logprobs;
 mod model;
 mod score;
 mod session;
@@ -37,13 +39,16 @@ pub use dump::GraphFormat;
 pub use error::Error;
 pub use generate::{Event, FinishReason, GenerateOptions, Generation};
 pub use inspect::inspect;
-pub use model::Model;
+pub use logprobs::TokenLogprobs;
+pub use model::{LoadOptions, Model};
 pub use score::{Perplexity, Score};
-pub use session::{Session, SessionOptions};
+pub use session::{KV_TYPES, Session, SessionOptions};
 
 pub use backend::Fused;
 pub use cpu::{Isa, ThreadPool, default_threads};
+pub use gguf::{GgufFile, Residence};
 pub use graph::DType;
+pub use models::{ARCHITECTURES, Config, RopeOverrides, RopeScalingKind};
 pub use runtime::{Item, Memory, Rows, SeqId};
-pub use sample::Settings as Sampling;
-pub use text::DateTime;
+pub use sample::{Settings as Sampling, SettingsError};
+pub use text::{DateTime, EncodeOptions, PreTokenizer, Tokenizer};

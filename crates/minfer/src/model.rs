@@ -3,14 +3,23 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use gguf::{GgufFile, Metadata, StrArray};
-use models::{ModelError, Tensors};
+use gguf::{GgufFile, Metadata, Residence, StrArray};
+use models::{ModelError, RopeOverrides, Tensors};
 use serde_json::Value as Json;
 use text::{
     ChatTemplate, DateTime, EncodeOptions, RenderOptions, Strings, TemplateError, Tokenizer, VocabularyData,
 };
 
 use crate::Error;
+
+/// How a model is loaded.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LoadOptions {
+    /// Where the weights are: mapped in their file, or read into memory.
+    pub residence: Residence,
+    /// What is to differ from the rotation that the file states. It changes the answers.
+    pub rope: RopeOverrides,
+}
 
 /// A model that can be run. Weights stay in the file, which is mapped and read when they are needed; share it
 /// in an `Arc` between sessions.
@@ -24,13 +33,22 @@ pub struct Model {
 impl Model {
     /// Opens and checks a GGUF file, or a split model by any of its parts.
     pub fn load(path: impl AsRef<Path>) -> Result<Model, Error> {
-        Model::from_file(GgufFile::open(path)?)
+        Model::load_with(path, &LoadOptions::default())
+    }
+
+    /// The same with options.
+    pub fn load_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<Model, Error> {
+        Model::new(GgufFile::open_in(path, options.residence)?, &options.rope)
     }
 
     /// The same for an open file.
     pub fn from_file(file: GgufFile) -> Result<Model, Error> {
+        Model::new(file, &RopeOverrides::default())
+    }
+
+    fn new(file: GgufFile, rope: &RopeOverrides) -> Result<Model, Error> {
         let path = file.path().to_owned();
-        let model = models::Model::new(file.metadata(), Tensors::of(&file))
+        let model = models::Model::with_rope(file.metadata(), Tensors::of(&file), rope)
             .map_err(|error| Error::Model { path: path.clone(), error })?;
         let tokenizer = tokenizer(file.metadata()).map_err(|error| in_file(&path, error))?;
         let source = file.metadata().get_str("tokenizer.chat_template")?;
@@ -70,6 +88,12 @@ impl Model {
         let options = RenderOptions { add_generation_prompt: true, now, ..RenderOptions::default() };
         let segments = template.render_segments(messages, &options, &self.tokenizer)?;
         Ok(self.tokenizer.encode_segments(&segments)?)
+    }
+
+    /// Keeps the weights in memory from now on, so that no run waits for the disk. Fails where the system
+    /// lets the process lock less; the model can be run all the same.
+    pub fn lock_weights(&self) -> Result<(), Error> {
+        Ok(self.file.lock()?)
     }
 
     /// Bytes of all tensors in the file.

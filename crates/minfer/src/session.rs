@@ -12,6 +12,9 @@ use runtime::{Engine, EngineParts, Memory, Params, WeightSource};
 use crate::weights::{Dequantized, Mapped};
 use crate::{Error, Model};
 
+/// What a KV cache may be of.
+pub const KV_TYPES: [DType; 3] = [DType::F16, DType::F32, DType::Q8_0];
+
 /// How a session runs. None of it but the KV types and `reference` changes a result.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionOptions {
@@ -23,7 +26,7 @@ pub struct SessionOptions {
     pub n_ubatch: usize,
     /// Rows of logits that are computed at a time.
     pub head_rows: usize,
-    /// Type of cached keys: F16, F32 or Q8_0.
+    /// Type of cached keys, one of [`KV_TYPES`].
     pub type_k: DType,
     /// Type of cached values.
     pub type_v: DType,
@@ -123,7 +126,7 @@ pub(crate) fn params(model: &Model, options: &SessionOptions) -> Result<Params, 
     let (type_k, type_v) = (cache_type(options.type_k), cache_type(options.type_v));
     let head_dim = model.config().head_dim;
     for kv_type in [type_k, type_v] {
-        if !matches!(kv_type, DType::F16 | DType::F32 | DType::Q8_0) {
+        if !KV_TYPES.contains(&kv_type) {
             return Err(Error::NoCacheType(kv_type));
         }
         if !head_dim.is_multiple_of(kv_type.block_elements()) {

@@ -26,7 +26,7 @@ pub fn run(args: RunArgs, machine: &MachineArgs, started: Instant) -> Result<()>
 
     let seed = u64::try_from(args.seed).unwrap_or_else(|_| fresh_seed());
     let sampling = Sampling { temperature: args.temp, seed, ..Sampling::default() };
-    let generate = GenerateOptions { n_predict, sampling };
+    let generate = GenerateOptions { n_predict, sampling, ..GenerateOptions::default() };
     let generation = answer(&mut session, &prompt, &generate, args.engine.json)?;
     if args.engine.json {
         let timings = Timings { started, load_time, prompt_tokens: prompt.len() };
@@ -108,7 +108,7 @@ fn answer(
             progress.set(done as u64, total as u64);
             ControlFlow::Continue(())
         }
-        Event::Text(_) if quiet => {
+        Event::Token { .. } if quiet => {
             if pieces == 0 {
                 progress.finish();
                 progress = Progress::new("answering");
@@ -117,7 +117,7 @@ fn answer(
             progress.set(pieces, most as u64);
             ControlFlow::Continue(())
         }
-        Event::Text(text) => {
+        Event::Text(text) if !quiet => {
             progress.finish();
             match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
                 Ok(()) => ControlFlow::Continue(()),
@@ -127,6 +127,7 @@ fn answer(
                 }
             }
         }
+        Event::Token { .. } | Event::Text(_) => ControlFlow::Continue(()),
     })?;
     progress.finish();
     match failure {

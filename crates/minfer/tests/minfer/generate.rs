@@ -21,11 +21,12 @@ fn with_context(n_ctx: usize) -> SessionOptions {
 }
 
 fn greedy(n: usize) -> GenerateOptions {
-    GenerateOptions { n_predict: Some(n), sampling: Sampling::default() }
+    GenerateOptions { n_predict: Some(n), ..GenerateOptions::default() }
 }
 
 fn sampled(n: usize, temperature: f32, seed: u64) -> GenerateOptions {
-    GenerateOptions { n_predict: Some(n), sampling: Sampling { temperature, seed, ..Sampling::default() } }
+    let sampling = Sampling { temperature, seed, ..Sampling::default() };
+    GenerateOptions { n_predict: Some(n), sampling, ..GenerateOptions::default() }
 }
 
 fn generate(session: &mut Session, prompt: &[u32], options: &GenerateOptions) -> Generation {
@@ -125,6 +126,7 @@ fn streamed_pieces_are_the_text() {
         let answer = session.generate(&tokens(20, 1), &options, &mut |event| {
             match event {
                 Event::Prompt { done, total } => progress.push((done, total)),
+                Event::Token { .. } => {}
                 Event::Text(piece) => {
                     assert!(!piece.is_empty());
                     pieces.push_str(piece);
