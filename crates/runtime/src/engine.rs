@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use backend::{Backend, Device, Fused, SharedBytes, WeightHandle};
-use compile::{DeviceId, Options, Program};
+use backend::{Backend, Fused, SharedBytes};
+use compile::{DeviceId, Program};
 use graph::{Extents, Graph, NodeId};
 use models::{BodyParams, Model, PAGE_POSITIONS, inputs};
 
 use crate::batch::{Item, Piece, cut};
 use crate::cache::KvCache;
-use crate::program_cache::{GraphKind, ProgramCache, ProgramKey};
+use crate::program_cache::GraphKind;
+use crate::programs::Programs;
 use crate::{RuntimeError, SeqId, executor};
 
 /// Where the bytes of weights come from.
@@ -69,8 +70,7 @@ pub struct Engine {
     kv: KvCache,
     /// The largest batch that the cache was made for.
     n_ubatch_max: usize,
-    cache: ProgramCache,
-    weights: HashMap<(String, DeviceId), WeightHandle>,
+    programs: Programs,
     body: Arc<Program>,
     head: Arc<Program>,
     buffers: Buffers,
@@ -104,8 +104,7 @@ impl Engine {
             params,
             kv,
             n_ubatch_max: params.n_ubatch,
-            cache: ProgramCache::default(),
-            weights: HashMap::new(),
+            programs: Programs::default(),
             body: empty.clone(),
             head: empty,
             buffers: Buffers::default(),
@@ -122,8 +121,9 @@ impl Engine {
         let n = params.n_ubatch;
         let body_capacity = Extents { tokens: n, outputs: n, sequences: params.n_seq };
         let head_capacity = Extents { tokens: params.head_rows, outputs: params.head_rows, sequences: 1 };
-        let body = self.program(GraphKind::Body, body_capacity, &params)?;
-        let head = self.program(GraphKind::Head, head_capacity, &params)?;
+        let (parts, programs) = (&mut self.parts, &mut self.programs);
+        let body = programs.get(parts, GraphKind::Body, body_capacity, &params)?;
+        let head = programs.get(parts, GraphKind::Head, head_capacity, &params)?;
         self.kv.set_regions(&body.regions, &mut self.parts.devices)?;
         for (d, device) in self.parts.devices.iter_mut().enumerate() {
             let bytes = body.arenas[d].bytes.max(head.arenas[d].bytes);
@@ -156,7 +156,7 @@ impl Engine {
 
     /// How often a program had to be made.
     pub fn programs_made(&self) -> usize {
-        self.cache.misses()
+        self.programs.misses()
     }
 
     /// Bytes held now.
@@ -362,34 +362,6 @@ impl Engine {
         }
         Ok(())
     }
-
-    fn program(
-        &mut self,
-        kind: GraphKind,
-        capacity: Extents,
-        params: &Params,
-    ) -> Result<Arc<Program>, RuntimeError> {
-        let key = ProgramKey {
-            kind,
-            body: params.body,
-            capacity,
-            fusions: params.fusions,
-            placement_version: 0,
-            weights_version: 0,
-        };
-        let (parts, weights, fusions) = (&mut self.parts, &mut self.weights, params.fusions);
-        self.cache.get(key, || {
-            let graph = match kind {
-                GraphKind::Body => parts.model.body(&key.body)?,
-                GraphKind::Head => parts.model.head()?,
-            };
-            let options = Options { fusions, ..Options::new(capacity) };
-            let mut program = compile_for(parts, graph, &options)?;
-            let handles = register_weights(parts, weights, &program)?;
-            program.bind(&handles);
-            Ok(program)
-        })
-    }
 }
 
 fn refuse_nothing(params: &Params) -> Result<(), RuntimeError> {
@@ -403,31 +375,6 @@ fn refuse_nothing(params: &Params) -> Result<(), RuntimeError> {
         Some((what, _)) => Err(RuntimeError::Zero { what }),
         None => Ok(()),
     }
-}
-
-fn compile_for(parts: &EngineParts, graph: Graph, options: &Options) -> Result<Program, RuntimeError> {
-    let devices: Vec<&dyn Device> = parts.devices.iter().map(|d| d.as_ref() as &dyn Device).collect();
-    let preferred: Vec<DeviceId> = graph.node_ids().map(|id| (parts.placement)(&graph, id)).collect();
-    Ok(compile::compile(graph, &devices, &|id| preferred[id.0 as usize], options)?)
-}
-
-fn register_weights(
-    parts: &mut EngineParts,
-    known: &mut HashMap<(String, DeviceId), WeightHandle>,
-    program: &Program,
-) -> Result<Vec<WeightHandle>, RuntimeError> {
-    let register = |weight: &compile::ProgramWeight| {
-        let key = (weight.name.clone(), weight.device);
-        if let Some(handle) = known.get(&key) {
-            return Ok(*handle);
-        }
-        let bytes = parts.weights.bytes(&weight.name);
-        let bytes = bytes.ok_or_else(|| RuntimeError::MissingWeight(weight.name.clone()))?;
-        let handle = parts.devices[weight.device.0].register_weight(&weight.name, bytes)?;
-        known.insert(key, handle);
-        Ok(handle)
-    };
-    program.weights.iter().map(register).collect()
 }
 
 /// Numbers of one batch.

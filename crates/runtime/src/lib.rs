@@ -10,6 +10,7 @@ mod error;
 mod executor;
 mod pages;
 mod program_cache;
+mod programs;
 
 pub use batch::{Item, Rows};
 pub use engine::{Engine, EngineParts, Memory, Params, Placement, WeightSource};
