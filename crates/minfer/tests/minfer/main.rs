@@ -6,8 +6,12 @@
 mod bad_files;
 mod common;
 mod generate;
+mod load;
+mod logprobs;
 mod real;
 mod same_answer;
+mod sampling;
+mod stops;
 mod stored;
 mod synthetic;
 mod twin;
