@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// What each crate may depend on in the workspace, in the order of the data's flow. Development
 /// dependencies are free.
-const MAY_USE: [(&str, &[&str]); 14] = [
+const MAY_USE: [(&str, &[&str]); 15] = [
     ("lib/memplan", &[]),
     ("crates/gguf", &[]),
     ("crates/graph", &[]),
@@ -19,7 +19,8 @@ const MAY_USE: [(&str, &[&str]); 14] = [
     ("crates/sample", &[]),
     ("crates/synthetic", &["gguf"]),
     ("crates/minfer", &["backend", "compile", "cpu", "gguf", "graph", "models", "runtime", "sample", "text"]),
-    ("crates/cli", &["minfer"]),
+    ("crates/fetch", &[]),
+    ("crates/cli", &["fetch", "gguf", "minfer"]),
 ];
 
 /// Crates that may look at the environment.
