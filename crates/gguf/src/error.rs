@@ -286,6 +286,20 @@ pub enum Error {
         /// What the file says.
         found: String,
     },
+    /// A key that no one may set: it says which part of a split model a file is.
+    #[error("key {} says which part of a model a file is; splitting and merging set it", Shown(key))]
+    KeyOfParts {
+        /// The key.
+        key: String,
+    },
+    /// A text that is no value of a type.
+    #[error("{} is no value of type {ty}", Shown(text))]
+    ValueText {
+        /// The type that was asked for.
+        ty: String,
+        /// The text.
+        text: String,
+    },
     /// The writer was given more or fewer bytes than the tensor has.
     #[error("tensor {}: expected {expected} bytes of data, found {found}", Shown(tensor))]
     TensorData {

@@ -184,9 +184,9 @@ impl GgufFile {
     }
 }
 
-const KEY_SPLIT_NO: &str = "split.no";
-const KEY_SPLIT_COUNT: &str = "split.count";
-const KEY_SPLIT_TENSORS: &str = "split.tensors.count";
+pub(crate) const KEY_SPLIT_NO: &str = "split.no";
+pub(crate) const KEY_SPLIT_COUNT: &str = "split.count";
+pub(crate) const KEY_SPLIT_TENSORS: &str = "split.tensors.count";
 
 #[cfg(unix)]
 fn lock(map: &Mmap) -> std::io::Result<()> {

@@ -81,6 +81,15 @@ impl Metadata {
         Ok(())
     }
 
+    /// Gives a key another value in its place, or adds it at the end.
+    pub fn set(&mut self, key: &str, value: impl Into<Value>) -> Result<(), Error> {
+        match self.index.get(key) {
+            Some(&i) => self.entries[i].1 = value.into(),
+            None => self.insert(key, value)?,
+        }
+        Ok(())
+    }
+
     integer_getters! {
         get_u32, require_u32, get_u32_array, u32, "an integer from 0 to 4294967295";
         get_u64, require_u64, get_u64_array, u64, "an integer from 0 to 2^64-1";

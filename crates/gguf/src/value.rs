@@ -1,7 +1,7 @@
 //! The value of a key: a number, a boolean, a string, or an array of one of these.
 
-use crate::StrArray;
 use crate::error::Shown;
+use crate::{Error, StrArray};
 
 macro_rules! numbers {
     ($($name:ident $ty:ident;)*) => {
@@ -32,6 +32,28 @@ macro_rules! numbers {
                     Value::String(v) => format!("string {}", Shown(v)),
                     Value::Array(v) => format!("array of {} {}", v.len(), v.type_name()),
                 }
+            }
+
+            /// The type, as in `i32`, `bool`, `string` or `array`.
+            pub fn type_name(&self) -> &'static str {
+                match self {
+                    $(Value::$name(_) => stringify!($ty),)*
+                    Value::Bool(_) => "bool",
+                    Value::String(_) => "string",
+                    Value::Array(_) => "array",
+                }
+            }
+
+            /// A value out of its type's name and a text, as in `u32` and `7` or `bool` and `true`.
+            /// Arrays cannot be read so.
+            pub fn parse(ty: &str, text: &str) -> Result<Value, Error> {
+                let wrong = || Error::ValueText { ty: ty.to_owned(), text: text.to_owned() };
+                Ok(match ty {
+                    $(stringify!($ty) => Value::$name(text.parse().map_err(|_| wrong())?),)*
+                    "bool" => Value::Bool(text.parse().map_err(|_| wrong())?),
+                    "string" | "str" => Value::String(text.to_owned()),
+                    _ => return Err(wrong()),
+                })
             }
         }
 
