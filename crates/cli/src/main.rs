@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod interrupt;
 mod models;
 mod progress;
 mod values;
@@ -18,7 +19,7 @@ fn main() -> ExitCode {
     let started = Instant::now();
     let cli = args::Cli::parse_from(words::to_long_options(std::env::args_os()));
     match commands::dispatch(cli, started) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         // Who reads standard output has seen enough: `minfer inspect FILE | head`.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

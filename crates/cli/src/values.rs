@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use minfer::{DType, GraphFormat, Isa};
+use minfer::{DType, GraphFormat, Isa, KV_TYPES, RopeScalingKind};
 
 /// Where a graph is to be written, and how.
 #[derive(Clone)]
@@ -23,8 +23,7 @@ pub fn graph_file(name: &str) -> Result<GraphFile, String> {
 }
 
 pub fn kv_type(name: &str) -> Result<DType, String> {
-    let known = [DType::F16, DType::F32, DType::Q8_0];
-    let found = known.into_iter().find(|t| t.name().eq_ignore_ascii_case(name));
+    let found = KV_TYPES.into_iter().find(|t| t.name().eq_ignore_ascii_case(name));
     found.ok_or_else(|| "expected f16, f32 or q8_0".to_owned())
 }
 
@@ -38,9 +37,22 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "expected a whole number, 1 or more".to_owned())
 }
 
-pub fn temperature(text: &str) -> Result<f32, String> {
+pub fn at_least_0(text: &str) -> Result<f32, String> {
     let number = text.parse().ok().filter(|t: &f32| t.is_finite() && *t >= 0.0);
     number.ok_or_else(|| "expected a finite number, 0 or more".to_owned())
+}
+
+pub fn rope_scaling(name: &str) -> Result<RopeScalingKind, String> {
+    RopeScalingKind::from_name(name).ok_or_else(|| "expected none, linear or yarn".to_owned())
+}
+
+/// `15043+1.5`, `15043-inf`: a token and what is added to its logit.
+pub fn logit_bias(text: &str) -> Result<(u32, f32), String> {
+    let parsed = text.find(['+', '-']).and_then(|at| {
+        let (id, bias) = text.split_at(at);
+        Some((id.parse().ok()?, bias.parse().ok()?))
+    });
+    parsed.ok_or_else(|| "expected a token id and a number with its sign, as in 15043-1.5".to_owned())
 }
 
 /// -1, or any number of 64 bits.

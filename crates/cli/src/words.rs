@@ -12,7 +12,16 @@ const WORDS: [(&str, &str); 5] = [
 ];
 
 /// What comes after one of these is text, whatever it looks like.
-const TEXT_FOLLOWS: [&str; 4] = ["-p", "--prompt", "-sys", "--system-prompt"];
+const TEXT_FOLLOWS: [&str; 8] = [
+    "-p",
+    "--prompt",
+    "-sys",
+    "--system-prompt",
+    "-r",
+    "--stop",
+    "--reverse-prompt",
+    "--dry-sequence-breaker",
+];
 
 /// The same arguments with long options; texts and what comes after `--` stay as they are.
 pub fn to_long_options(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gguf::{GgufFile, Value};
 use serde_json::{Map, Value as Json, json};
 
-use crate::Model;
+use crate::{Model, weight_types};
 
 /// Longer lists are described by their length.
 const LIST_MAX: usize = 16;
@@ -27,7 +27,14 @@ pub fn inspect(path: &std::path::Path) -> Result<Json, gguf::Error> {
     let types: Map<String, Json> = types
         .into_iter()
         .map(|(name, (tensors, elements, bytes))| {
-            (name.to_owned(), json!({"tensors": tensors, "elements": elements, "bytes": bytes}))
+            let supported = weight_types().any(|ty| ty.name() == name);
+            let counts = json!({
+                "tensors": tensors,
+                "elements": elements,
+                "bytes": bytes,
+                "supported": supported,
+            });
+            (name.to_owned(), counts)
         })
         .collect();
     let tensors: Vec<Json> = file
@@ -40,7 +47,7 @@ pub fn inspect(path: &std::path::Path) -> Result<Json, gguf::Error> {
     let mut out = json!({
         "architecture": string("general.architecture"),
         "name": string("general.name"),
-        "version": file.version(),
+        "gguf_version": file.version(),
         "files": file.parts(),
         "file_bytes": file.file_bytes(),
         "parameters": parameters,

@@ -40,7 +40,7 @@ pub use error::Error;
 pub use generate::{Event, FinishReason, GenerateOptions, Generation};
 pub use inspect::inspect;
 pub use logprobs::TokenLogprobs;
-pub use model::{LoadOptions, Model};
+pub use model::{LoadOptions, Model, weight_types};
 pub use score::{Perplexity, Score};
 pub use session::{KV_TYPES, Session, SessionOptions};
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gguf::{GgufFile, Metadata, Residence, StrArray};
+use graph::DType;
 use models::{ModelError, RopeOverrides, Tensors};
 use serde_json::Value as Json;
 use text::{
@@ -11,6 +12,11 @@ use text::{
 };
 
 use crate::Error;
+
+/// What weights may be of: every type that the engine computes with but those that exist only while it runs.
+pub fn weight_types() -> impl Iterator<Item = DType> {
+    DType::ALL.into_iter().filter(|ty| !matches!(ty, DType::I32 | DType::A32))
+}
 
 /// How a model is loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -3,11 +3,15 @@
 use clap::Args;
 use minfer::DType;
 
+use super::LoadArgs;
 use crate::values::{self, GraphFile};
 
 /// How the engine runs.
 #[derive(Args, Clone)]
+#[command(next_help_heading = "Engine")]
 pub struct EngineArgs {
+    #[command(flatten)]
+    pub load: LoadArgs,
     /// Positions of the context; 0: what the model was trained for [default: 4096, or what a run needs;
     /// perplexity: 512]
     #[arg(short, long, value_name = "N")]

@@ -3,7 +3,9 @@
 mod bench;
 mod engine;
 mod files;
+mod load;
 mod run;
+mod sampling;
 mod text;
 
 use clap::{Args, Parser, Subcommand};
@@ -12,7 +14,9 @@ use minfer::Isa;
 pub use bench::BenchArgs;
 pub use engine::EngineArgs;
 pub use files::{InspectArgs, PullArgs};
+pub use load::LoadArgs;
 pub use run::RunArgs;
+pub use sampling::SamplingArgs;
 pub use text::{LogitsArgs, PerplexityArgs, TokenizeArgs};
 
 use crate::values;
@@ -51,7 +55,7 @@ pub struct MachineArgs {
 #[derive(Subcommand)]
 pub enum Command {
     /// Answer a prompt
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Score a text: logits after it and how likely it is
     Logits(LogitsArgs),
     /// Show the tokens of a text

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::EngineArgs;
-use crate::values;
+use super::{EngineArgs, SamplingArgs};
 
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
@@ -48,26 +47,21 @@ pub struct RunArgs {
         value_name = "N"
     )]
     pub predict: i64,
-    /// Temperature; 0 takes the best token every time
+    /// End the answer before this text, again for more
     #[arg(
+        short = 'r',
         long,
-        visible_alias = "temperature",
-        allow_negative_numbers = true,
-        default_value_t = 0.8,
-        value_parser = values::temperature,
-        value_name = "T"
+        visible_alias = "reverse-prompt",
+        allow_hyphen_values = true,
+        value_parser = clap::builder::NonEmptyStringValueParser::new(),
+        value_name = "TEXT"
     )]
-    pub temp: f32,
-    /// Seed of the choices; -1: a new one, which is shown
-    #[arg(
-        short,
-        long,
-        allow_negative_numbers = true,
-        default_value = "-1",
-        value_parser = values::seed,
-        value_name = "N"
-    )]
-    pub seed: i128,
+    pub stop: Vec<String>,
+    /// Say in JSON how likely each token was, and the N best
+    #[arg(long, requires = "json", value_name = "N")]
+    pub logprobs: Option<usize>,
+    #[command(flatten)]
+    pub sampling: SamplingArgs,
     #[command(flatten)]
     pub engine: EngineArgs,
 }

@@ -35,7 +35,7 @@ pub fn run(args: BenchArgs, machine: &MachineArgs) -> Result<()> {
         let why = "there is nothing to measure: -p and -n are 0";
         Cli::command().error(ErrorKind::InvalidValue, why).exit();
     }
-    let model = load(&args.model)?;
+    let model = load(&args.model, &args.engine.load)?;
     let needed = tests.iter().map(|t| t.depth.saturating_add(t.tokens)).max().unwrap_or(0);
     let options = session_options(&model, &args.engine, machine, needed);
     ensure!(

@@ -3,16 +3,18 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
-use super::{print_json, print_text};
+use super::{JSON_VERSION, print_json, print_text};
 use crate::args::InspectArgs;
 use crate::models;
 
 pub fn run(args: InspectArgs) -> Result<()> {
     let found = minfer::inspect(&models::resolve(&args.model)?)?;
     if args.json {
-        return print_json(&found);
+        let mut out = json!({"version": JSON_VERSION});
+        out.as_object_mut().expect("made above").extend(found.as_object().cloned().unwrap_or_default());
+        return print_json(&out);
     }
     print_text(&for_people(&found)?)
 }
@@ -27,7 +29,9 @@ fn tokenizer(found: &Json) -> String {
 fn for_people(found: &Json) -> Result<String> {
     let mut out = String::new();
     let text = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    for key in ["architecture", "name", "version", "files", "file_bytes", "parameters", "runs", "why_not"] {
+    for key in
+        ["architecture", "name", "gguf_version", "files", "file_bytes", "parameters", "runs", "why_not"]
+    {
         if !found[key].is_null() {
             writeln!(out, "{key:<14} {}", text(&found[key]))?;
         }
@@ -36,7 +40,8 @@ fn for_people(found: &Json) -> Result<String> {
     let template = if found["chat_template"].is_null() { "no" } else { "yes" };
     writeln!(out, "chat template  {template}\n\ntypes")?;
     for (name, count) in found["types"].as_object().into_iter().flatten() {
-        writeln!(out, "  {name:<8} {:>5} tensors {:>14} bytes", count["tensors"], count["bytes"])?;
+        let not = if count["supported"] == true { "" } else { "  not supported" };
+        writeln!(out, "  {name:<8} {:>5} tensors {:>14} bytes{not}", count["tensors"], count["bytes"])?;
     }
     writeln!(out, "\nmetadata")?;
     for (key, value) in found["metadata"].as_object().into_iter().flatten() {

@@ -5,11 +5,11 @@ use std::fmt::Write;
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use super::{load, print_json, print_text, session, session_options};
+use super::{JSON_VERSION, load, print_json, print_text, session, session_options};
 use crate::args::{LogitsArgs, MachineArgs};
 
 pub fn run(args: LogitsArgs, machine: &MachineArgs) -> Result<()> {
-    let model = load(&args.model)?;
+    let model = load(&args.model, &args.engine.load)?;
     let tokens = match (&args.tokens, &args.prompt) {
         (Some(ids), _) => {
             ids.iter().enumerate().map(|(i, id)| token_id(i, *id)).collect::<Result<Vec<u32>>>()?
@@ -22,7 +22,10 @@ pub fn run(args: LogitsArgs, machine: &MachineArgs) -> Result<()> {
     if args.engine.json {
         let top: Vec<_> = score.top.iter().map(|(id, logit)| json!([id, logit])).collect();
         let hash = format!("{:016x}", score.hash);
-        return print_json(&json!({"tokens": tokens, "nll_sum": score.nll_sum, "top": top, "hash": hash}));
+        let nll_sum = score.nll_sum;
+        return print_json(
+            &json!({"version": JSON_VERSION, "tokens": tokens, "nll_sum": nll_sum, "top": top, "hash": hash}),
+        );
     }
     let mut out =
         format!("{} tokens, nll sum {:.5}, hash {:016x}\n", tokens.len(), score.nll_sum, score.hash);

@@ -9,22 +9,28 @@ mod run;
 mod tokenize;
 
 use std::io::{self, Write};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use minfer::{DType, Model, Session, SessionOptions, ThreadPool, choose_context, default_threads};
+use minfer::{
+    DType, Model, RopeOverrides, Session, SessionOptions, ThreadPool, choose_context, default_threads,
+};
 use serde_json::Value as Json;
 
-use crate::args::{Cli, Command, EngineArgs, MachineArgs};
+use crate::args::{Cli, Command, EngineArgs, LoadArgs, MachineArgs};
 use crate::values::GraphFile;
 use crate::{models, tell};
 
-/// Runs the subcommand.
-pub fn dispatch(cli: Cli, started: Instant) -> Result<()> {
+/// What `"version"` says in JSON objects: it grows when a key changes its meaning or goes away.
+const JSON_VERSION: u32 = 1;
+
+/// Runs the subcommand; says which code the process ends with.
+pub fn dispatch(cli: Cli, started: Instant) -> Result<ExitCode> {
     let machine = cli.machine;
     match cli.command {
-        Command::Run(args) => run::run(args, &machine, started),
+        Command::Run(args) => return run::run(*args, &machine, started),
         Command::Logits(args) => logits::run(args, &machine),
         Command::Tokenize(args) => tokenize::run(args),
         Command::Perplexity(args) => perplexity::run(args, &machine),
@@ -32,11 +38,18 @@ pub fn dispatch(cli: Cli, started: Instant) -> Result<()> {
         Command::Bench(args) => bench::run(args, &machine),
         Command::Pull(args) => pull::run(args),
     }
+    .map(|()| ExitCode::SUCCESS)
 }
 
 /// A model by path or name.
-fn load(model: &str) -> Result<Arc<Model>> {
-    Ok(Arc::new(Model::load(models::resolve(model)?)?))
+fn load(model: &str, args: &LoadArgs) -> Result<Arc<Model>> {
+    let model = Model::load_with(models::resolve(model)?, &args.options())?;
+    if args.mlock
+        && let Err(error) = model.lock_weights()
+    {
+        tell(&format!("note: {error}: going on without --mlock"));
+    }
+    Ok(Arc::new(model))
 }
 
 /// The threads that were asked for, or one a physical core; more than can run at once only hold each other up.
@@ -63,6 +76,9 @@ fn session_options(
     needed: usize,
 ) -> SessionOptions {
     let trained = model.config().n_ctx_train;
+    // Who turns positions otherwise than the file says knows how many there may be.
+    let stretched = engine.load.options().rope != RopeOverrides::default();
+    let trained = if stretched { trained.max(engine.ctx_size.unwrap_or(0)) } else { trained };
     let context = choose_context(engine.ctx_size, needed, trained);
     if let Some(asked) = context.clamped_from {
         tell(&format!("note: --ctx-size {asked} is more than the model was trained for: using {trained}"));

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use minfer::SessionOptions;
 use serde_json::json;
 
-use super::{load, print_json, print_text, session, session_options};
+use super::{JSON_VERSION, load, print_json, print_text, session, session_options};
 use crate::args::{EngineArgs, MachineArgs, PerplexityArgs};
 use crate::progress::Progress;
 
@@ -14,7 +14,7 @@ const WINDOW: usize = 512;
 const HEAD_ROWS: usize = 64;
 
 pub fn run(args: PerplexityArgs, machine: &MachineArgs) -> Result<()> {
-    let model = load(&args.model)?;
+    let model = load(&args.model, &args.engine.load)?;
     let path = args.text_file.or(args.file).context("there is no text file")?;
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let tokens = model.tokenize(&text, true)?;
@@ -30,7 +30,9 @@ pub fn run(args: PerplexityArgs, machine: &MachineArgs) -> Result<()> {
     progress.finish();
     if engine.json {
         let (tokens, nll_sum, ppl) = (score.tokens, score.nll_sum, score.value());
-        return print_json(&json!({"tokens": tokens, "nll_sum": nll_sum, "ppl": ppl}));
+        return print_json(
+            &json!({"version": JSON_VERSION, "tokens": tokens, "nll_sum": nll_sum, "ppl": ppl}),
+        );
     }
     print_text(&format!(
         "perplexity {:.4} over {} tokens (windows of {window})\n",

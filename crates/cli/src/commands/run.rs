@@ -2,21 +2,25 @@
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::ops::ControlFlow;
+use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
-use minfer::{DateTime, Event, FinishReason, GenerateOptions, Generation, Model, Sampling, Session};
+use minfer::{DateTime, Event, FinishReason, GenerateOptions, Generation, Model, Session, TokenLogprobs};
 use serde_json::{Value as Json, json};
 
-use super::{load, print_json, print_text, session, session_options};
+use super::{JSON_VERSION, load, print_json, print_text, session, session_options};
 use crate::args::{MachineArgs, RunArgs};
+use crate::interrupt::{self, Interrupt};
 use crate::progress::Progress;
 use crate::tell;
 
-pub fn run(args: RunArgs, machine: &MachineArgs, started: Instant) -> Result<()> {
+pub fn run(args: RunArgs, machine: &MachineArgs, started: Instant) -> Result<ExitCode> {
+    let seed = u64::try_from(args.sampling.seed).unwrap_or_else(|_| fresh_seed());
+    let mut sampling = args.sampling.settings(seed);
     let text = prompt_text(&args)?;
     let load_started = Instant::now();
-    let model = load(&args.model)?;
+    let model = load(&args.model, &args.engine.load)?;
     let prompt = prompt_tokens(&model, &args, &text)?;
     let n_predict = usize::try_from(args.predict).ok();
     let needed = prompt.len() + n_predict.unwrap_or(0);
@@ -24,22 +28,32 @@ pub fn run(args: RunArgs, machine: &MachineArgs, started: Instant) -> Result<()>
     let mut session = session(&model, &args.engine, machine, &options)?;
     let load_time = load_started.elapsed();
 
-    let seed = u64::try_from(args.seed).unwrap_or_else(|_| fresh_seed());
-    let sampling = Sampling { temperature: args.temp, seed, ..Sampling::default() };
-    let generate = GenerateOptions { n_predict, sampling, ..GenerateOptions::default() };
+    sampling.dry_sequence_breakers = model.sequence_breakers(&args.sampling.breakers())?;
+    let generate = GenerateOptions {
+        n_predict,
+        sampling,
+        stop: args.stop,
+        logprobs: args.logprobs,
+        ignore_eos: args.sampling.ignore_eos,
+    };
     let generation = answer(&mut session, &prompt, &generate, args.engine.json)?;
+    let code = match generation.finish_reason {
+        FinishReason::Cancelled => ExitCode::from(interrupt::EXIT_CODE),
+        _ => ExitCode::SUCCESS,
+    };
     if args.engine.json {
         let timings = Timings { started, load_time, prompt_tokens: prompt.len() };
-        return print_json(&to_json(&session, &prompt, seed, &generation, &timings));
+        print_json(&to_json(&session, &prompt, &generate, &generation, &timings))?;
+        return Ok(code);
     }
     print_text("\n")?;
     if generation.finish_reason == FinishReason::Context {
         tell(&format!("note: the answer ends here: the context of {} positions is full", session.n_ctx()));
     }
-    if args.temp > 0.0 && args.seed < 0 && io::stderr().is_terminal() {
+    if args.sampling.temp > 0.0 && args.sampling.seed < 0 && io::stderr().is_terminal() {
         tell(&format!("note: --seed {seed} gives this answer again"));
     }
-    Ok(())
+    Ok(code)
 }
 
 /// From the argument, the option, the file or standard input, in that order.
@@ -98,36 +112,33 @@ fn answer(
     options: &GenerateOptions,
     quiet: bool,
 ) -> Result<Generation> {
+    let interrupt = Interrupt::catch()?;
     let mut progress = Progress::new("reading the prompt");
     let most = options.n_predict.unwrap_or(usize::MAX).min(session.n_ctx().saturating_sub(prompt.len()));
-    let mut pieces = 0;
+    let mut tokens = 0;
     let mut failure = None;
     let mut out = io::stdout().lock();
-    let generation = session.generate(prompt, options, &mut |event| match event {
-        Event::Prompt { done, total } => {
-            progress.set(done as u64, total as u64);
-            ControlFlow::Continue(())
-        }
-        Event::Token { .. } if quiet => {
-            if pieces == 0 {
-                progress.finish();
-                progress = Progress::new("answering");
-            }
-            pieces += 1;
-            progress.set(pieces, most as u64);
-            ControlFlow::Continue(())
-        }
-        Event::Text(text) if !quiet => {
-            progress.finish();
-            match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    failure = Some(error);
-                    ControlFlow::Break(())
+    let generation = session.generate(prompt, options, &mut |event| {
+        match event {
+            Event::Prompt { done, total } => progress.set(done as u64, total as u64),
+            Event::Token { .. } if quiet => {
+                if tokens == 0 {
+                    progress.finish();
+                    progress = Progress::new("answering");
                 }
+                tokens += 1;
+                progress.set(tokens, most as u64);
             }
+            Event::Text(text) if !quiet && failure.is_none() => {
+                progress.finish();
+                failure = out.write_all(text.as_bytes()).and_then(|()| out.flush()).err();
+            }
+            Event::Token { .. } | Event::Text(_) => {}
         }
-        Event::Token { .. } | Event::Text(_) => ControlFlow::Continue(()),
+        if failure.is_some() || interrupt.happened() {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
     })?;
     progress.finish();
     match failure {
@@ -142,16 +153,23 @@ struct Timings {
     prompt_tokens: usize,
 }
 
-fn to_json(session: &Session, prompt: &[u32], seed: u64, generation: &Generation, timings: &Timings) -> Json {
+fn to_json(
+    session: &Session,
+    prompt: &[u32],
+    options: &GenerateOptions,
+    generation: &Generation,
+    timings: &Timings,
+) -> Json {
     let ms = |d: Duration| d.as_secs_f64() * 1000.0;
     let rate = |n: usize, d: Duration| if d.is_zero() { 0.0 } else { n as f64 / d.as_secs_f64() };
     let memory = &generation.memory;
-    json!({
+    let mut out = json!({
+        "version": JSON_VERSION,
         "prompt_tokens": prompt,
         "tokens": generation.tokens,
         "text": generation.text,
         "finish_reason": generation.finish_reason.name(),
-        "seed": seed,
+        "seed": options.sampling.seed,
         "timings": {
             "load_ms": ms(timings.load_time),
             "prompt_ms": ms(generation.prompt_time),
@@ -164,5 +182,21 @@ fn to_json(session: &Session, prompt: &[u32], seed: u64, generation: &Generation
             "kv_bytes_committed": memory.kv_bytes_committed,
             "weights_bytes": session.model().weights_bytes(),
         },
-    })
+    });
+    if options.logprobs.is_some() {
+        out["logprobs"] = logprobs(session.model(), generation);
+    }
+    out
+}
+
+/// A token's bytes may be a part of a character, so they are numbers and not text.
+fn logprobs(model: &Model, generation: &Generation) -> Json {
+    let one =
+        |id: u32, logprob: f64| json!({"id": id, "logprob": logprob, "bytes": model.tokenizer().piece(id)});
+    let token = |token: &TokenLogprobs| {
+        let mut out = one(token.id, token.logprob);
+        out["top"] = token.top.iter().map(|(id, logprob)| one(*id, *logprob)).collect();
+        out
+    };
+    generation.logprobs.iter().map(token).collect()
 }

@@ -11,7 +11,8 @@ fn ids(value: &Json) -> Vec<u64> {
 #[test]
 fn run_prints_tokens_text_reason_seed_timings_and_memory() {
     let found = json(&["run", micro(), "hello", "-n", "5", "--temp", "0", "--json"]);
-    let expected = ["prompt_tokens", "tokens", "text", "finish_reason", "seed", "timings", "memory"];
+    let expected =
+        ["version", "prompt_tokens", "tokens", "text", "finish_reason", "seed", "timings", "memory"];
     assert_eq!(keys(&found), expected);
     assert!(!ids(&found["prompt_tokens"]).is_empty());
     let tokens = ids(&found["tokens"]);
@@ -60,7 +61,7 @@ fn run_for_people_prints_the_text_and_a_newline() {
 #[test]
 fn logits_prints_tokens_nll_best_ids_and_hash() {
     let found = json(&["logits", tiny(), "--prompt", "the cat", "--top", "3", "--json"]);
-    assert_eq!(keys(&found), ["tokens", "nll_sum", "top", "hash"]);
+    assert_eq!(keys(&found), ["version", "tokens", "nll_sum", "top", "hash"]);
     assert!(ids(&found["tokens"]).len() > 2 && found["nll_sum"].as_f64().unwrap() > 0.0);
     let best: Vec<(u64, f64)> = serde_json::from_value(found["top"].clone()).unwrap();
     assert_eq!(best.len(), 3);
@@ -83,7 +84,7 @@ fn logits_of_the_tokens_of_a_text_are_those_of_the_text() {
 fn tokenize_prints_as_many_pieces_as_tokens_and_the_pieces_are_the_text() {
     let text = "Hello, wörld 🙂 <|eot_id|>";
     let found = json(&["tokenize", tiny(), text, "--no-special", "--json"]);
-    assert_eq!(keys(&found), ["tokens", "pieces"]);
+    assert_eq!(keys(&found), ["version", "tokens", "pieces"]);
     let pieces: Vec<String> = serde_json::from_value(found["pieces"].clone()).unwrap();
     assert_eq!(pieces.len(), ids(&found["tokens"]).len());
     // Random vocabularies cut characters; what is left whole is there.
@@ -92,7 +93,7 @@ fn tokenize_prints_as_many_pieces_as_tokens_and_the_pieces_are_the_text() {
     assert!(ids(&special["tokens"]).len() < ids(&found["tokens"]).len());
     assert_eq!(special["pieces"].as_array().unwrap().last().unwrap(), "<|eot_id|>");
     let nothing = json(&["tokenize", micro(), "", "--json"]);
-    assert_eq!(nothing, serde_json::json!({"tokens": [], "pieces": []}));
+    assert_eq!(nothing, serde_json::json!({"version": 1, "tokens": [], "pieces": []}));
 }
 
 #[test]
@@ -100,7 +101,7 @@ fn perplexity_prints_scored_tokens_their_nll_and_its_exponential() {
     let text = "The quick brown fox jumps over the lazy dog. ".repeat(8);
     let (_folder, path) = file("text", text.as_bytes());
     let found = json(&["perplexity", tiny(), &path, "-c", "32", "--json"]);
-    assert_eq!(keys(&found), ["tokens", "nll_sum", "ppl"]);
+    assert_eq!(keys(&found), ["version", "tokens", "nll_sum", "ppl"]);
     let tokens = found["tokens"].as_u64().unwrap();
     // Of each window the second half is scored but for its first token.
     assert!(tokens > 15 && tokens.is_multiple_of(15), "{tokens}");
@@ -131,13 +132,30 @@ fn bench_names_tests_as_its_readers_expect() {
 fn inspect_prints_what_is_in_a_model() {
     let found = json(&["inspect", tiny(), "--json"]);
     assert_eq!((&found["architecture"], &found["runs"]), (&"llama".into(), &true.into()));
-    assert_eq!(found["why_not"], Json::Null);
+    assert_eq!((&found["why_not"], &found["gguf_version"]), (&Json::Null, &3.into()));
     assert_eq!(found["metadata"]["llama.block_count"], 2);
     let tensors = found["tensors"].as_array().unwrap();
     assert!(tensors.iter().any(|t| t["name"] == "token_embd.weight" && t["type"] == "Q8_0"));
     let counted: u64 =
         found["types"].as_object().unwrap().values().map(|t| t["tensors"].as_u64().unwrap()).sum();
     assert_eq!(counted, tensors.len() as u64);
+}
+
+#[test]
+fn every_object_says_which_version_of_the_format_it_is() {
+    let text = "Once upon a time there was a king. ".repeat(8);
+    let (_folder, path) = file("text", text.as_bytes());
+    let commands: [&[&str]; 5] = [
+        &["run", micro(), "hi", "-n", "1"],
+        &["logits", micro(), "--tokens", "1"],
+        &["tokenize", micro(), "hi"],
+        &["perplexity", tiny(), &path, "-c", "32"],
+        &["inspect", micro()],
+    ];
+    for command in commands {
+        let found = json(&[command, &["--json"]].concat());
+        assert_eq!((keys(&found)[0], &found["version"]), ("version", &1.into()), "{command:?}");
+    }
 }
 
 #[test]

@@ -5,5 +5,7 @@ mod errors;
 mod files;
 mod flags;
 mod json;
+mod loading;
 mod pull;
+mod sampling;
 mod support;

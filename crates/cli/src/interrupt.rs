@@ -1,0 +1,33 @@
+//! Ctrl-C: the first ends the answer, the second the process.
+
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result};
+
+/// The code of a process that was interrupted, as shells count: 128 and the number of the signal.
+pub const EXIT_CODE: u8 = 130;
+
+/// Whether the user interrupted the answer.
+#[derive(Clone)]
+pub struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// From now on the first Ctrl-C is only noted.
+    pub fn catch() -> Result<Interrupt> {
+        let noted = Arc::new(AtomicBool::new(false));
+        let flag = noted.clone();
+        ctrlc::set_handler(move || {
+            if flag.swap(true, Ordering::Relaxed) {
+                process::exit(EXIT_CODE.into());
+            }
+        })
+        .context("cannot catch Ctrl-C")?;
+        Ok(Interrupt(noted))
+    }
+
+    pub fn happened(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
