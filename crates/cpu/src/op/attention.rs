@@ -30,8 +30,8 @@ pub(super) fn run(run: &Run, op: &Attention) -> Result<(), BackendError> {
     }
     let places = Places::new(run, 1, usize::MAX / 2 / PAGE)?;
     let (k, v) = (region(run, op.k)?, region(run, op.v)?);
-    places.check(run, k)?;
-    places.check(run, v)?;
+    places.check(run, k, op.window)?;
+    places.check(run, v, op.window)?;
     let task = attention::Attention {
         heads: op.heads,
         heads_kv: op.heads_kv,

@@ -20,7 +20,7 @@ pub(super) fn run(run: &Run, op: &KvStore) -> Result<(), BackendError> {
     let x = run.input(0);
     let places = Places::new(run, 1, op.context)?;
     let region = region(run, op.region)?;
-    places.check(run, region)?;
+    places.check(run, region, Some(1))?;
     let table = op.rope.as_ref().map(|_| run.input(4));
     let bias = op.bias.then(|| run.input(run.call.inputs.len() - 1).float_row(0));
     let (row_bytes, page_bytes) = (kv_row_bytes(region.region.dtype, op.head_dim), region.page_bytes());
@@ -104,15 +104,18 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Refuses tables that name pages outside the region, among the pages that the tokens see.
-    pub fn check(&self, run: &Run, region: &RegionMemory) -> Result<(), BackendError> {
-        let mut ends = vec![0; self.page_tables.len() / self.table_stride.max(1)];
+    /// Refuses tables that name pages outside the region, among the pages that the tokens touch: those of their
+    /// latest `window` positions, or of all. Pages before may have been given back.
+    pub fn check(&self, run: &Run, region: &RegionMemory, window: Option<usize>) -> Result<(), BackendError> {
+        let mut touched = vec![usize::MAX..0; self.page_tables.len() / self.table_stride.max(1)];
         for (position, sequence) in self.positions.iter().zip(self.sequences) {
-            let end: &mut usize = &mut ends[*sequence as usize];
-            *end = (*end).max(*position as usize / PAGE + 1);
+            let end = *position as usize + 1;
+            let start = window.map_or(0, |window| end.saturating_sub(window));
+            let pages = &mut touched[*sequence as usize];
+            *pages = pages.start.min(start / PAGE)..pages.end.max(end.div_ceil(PAGE));
         }
-        for (sequence, end) in ends.into_iter().enumerate() {
-            let table = &self.page_tables[sequence * self.table_stride..][..end];
+        for (sequence, pages) in touched.into_iter().enumerate().filter(|(_, pages)| !pages.is_empty()) {
+            let table = &self.page_tables[sequence * self.table_stride..][pages];
             let stray = table.iter().find(|p| usize::try_from(**p).map_or(true, |p| p >= region.pages));
             if let Some(page) = stray {
                 return Err(run.index_error("page", *page, region.pages));
