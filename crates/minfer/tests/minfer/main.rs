@@ -8,6 +8,7 @@ mod common;
 mod generate;
 mod load;
 mod logprobs;
+mod perplexity;
 mod real;
 mod same_answer;
 mod sampling;

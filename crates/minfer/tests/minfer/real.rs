@@ -1,12 +1,11 @@
-//! SmolLM2 and its qwen2 twin, answered by an independent engine.
+//! SmolLM2, its qwen2 twin and Gemma 3, answered by an independent engine.
 //!
-//! `MINFER_TEST_MODELS` names the folder that holds the model, `MINFER_TEST_TEXT` a text whose
+//! `MINFER_TEST_MODELS` names the folder that holds the models, `MINFER_TEST_TEXT` a text whose
 //! perplexity is known; what is not named is skipped, visibly.
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
 use gguf::GgufFile;
 use minfer::{Model, SessionOptions};
@@ -16,7 +15,8 @@ use sha2::{Digest, Sha256};
 use crate::common::{answer, rounding, session};
 use crate::stored::{Distance, Prompt, beside, mean, worst};
 
-const NAME: &str = "SmolLM2-135M-Instruct.Q4_1.gguf";
+const SMOLLM2: &str = "SmolLM2-135M-Instruct.Q4_1.gguf";
+const GEMMA3: &str = "gemma-3-270m-q4_k_m.gguf";
 
 /// What the other engine said of a model.
 #[derive(Deserialize)]
@@ -25,9 +25,18 @@ struct Reference {
     prompts: Vec<Prompt>,
 }
 
-/// The model's file, if this machine has it.
+/// SmolLM2 135M Q4_1, if this machine has it.
 pub fn smollm2() -> Option<GgufFile> {
-    let path = PathBuf::from(setting("MINFER_TEST_MODELS")?).join(NAME);
+    open(SMOLLM2)
+}
+
+/// Gemma 3 270M Q4_K_M, if this machine has it.
+pub fn gemma3() -> Option<GgufFile> {
+    open(GEMMA3)
+}
+
+fn open(name: &str) -> Option<GgufFile> {
+    let path = PathBuf::from(setting("MINFER_TEST_MODELS")?).join(name);
     match path.is_file() {
         true => Some(GgufFile::open(path).unwrap()),
         false => {
@@ -37,7 +46,8 @@ pub fn smollm2() -> Option<GgufFile> {
     }
 }
 
-fn setting(variable: &str) -> Option<std::ffi::OsString> {
+/// The value of an environment variable, or word that it is not there.
+pub fn setting(variable: &str) -> Option<std::ffi::OsString> {
     let value = std::env::var_os(variable);
     if value.is_none() {
         skipped(&format!("{variable} is not set"));
@@ -64,6 +74,11 @@ fn twin() -> Option<(GgufFile, Reference)> {
     let hex: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(hex, reference.sha256);
     Some((GgufFile::from_bytes(&bytes).unwrap(), reference))
+}
+
+fn gemma() -> Option<(GgufFile, Reference)> {
+    let reference = serde_json::from_str(include_str!("../data/gemma3-270m.json")).unwrap();
+    Some((gemma3()?, reference))
 }
 
 /// Every prompt answered, with the tokenizer's word on its text.
@@ -183,16 +198,24 @@ fn quantized_run_of_the_twin_is_near_the_exact_answers() {
 }
 
 #[test]
-fn texts_have_the_tokens_of_an_independent_engine() {
+fn reference_run_of_gemma3_agrees_with_an_independent_engine() {
+    gemma().into_iter().for_each(check_reference_run);
+}
+
+#[test]
+fn quantized_run_of_gemma3_is_near_the_exact_answers() {
+    gemma().into_iter().for_each(check_quantized_run);
+}
+
+fn check_tokens(file: GgufFile, cases: &str) {
     #[derive(Deserialize)]
     struct Case {
         string: String,
         with_special: Vec<u32>,
         without_special: Vec<u32>,
     }
-    let Some(file) = smollm2() else { return };
     let model = Model::from_file(file).unwrap();
-    let cases: Vec<Case> = serde_json::from_str(include_str!("../data/tokenize-smollm2.json")).unwrap();
+    let cases: Vec<Case> = serde_json::from_str(cases).unwrap();
     for case in &cases {
         for (special, expected) in [(true, &case.with_special), (false, &case.without_special)] {
             let found = model.tokenize(&case.string, special).unwrap();
@@ -201,45 +224,14 @@ fn texts_have_the_tokens_of_an_independent_engine() {
     }
 }
 
-/// Perplexity of the first 40,960 bytes of Genesis in windows of 512 tokens: with weights dequantized to f32,
-/// and of the independent engine's quantized run.
-const PERPLEXITY_EXACT: f64 = 7.5080;
-const PERPLEXITY_QUANTIZED: f64 = 7.5492;
-const TEXT_SHA256: &str = "74264a1df5145a3aa2a87781df0fefc580d8900d82e6695010d03aaa9c97bbc2";
-
-fn perplexity(reference: bool) -> Option<f64> {
-    let (file, path) = (smollm2()?, setting("MINFER_TEST_TEXT")?);
-    let text = std::fs::read_to_string(path).unwrap();
-    let hex: String = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(hex, TEXT_SHA256, "MINFER_TEST_TEXT is another text");
-    let model = Arc::new(Model::from_file(file).unwrap());
-    let options = SessionOptions { n_ctx: 512, reference, ..SessionOptions::default() };
-    let mut session = session(&model, &options);
-    let tokens = model.tokenize(&text, true).unwrap();
-    let started = Instant::now();
-    let mut so_far = Vec::new();
-    let found = session.perplexity(&tokens, 512, &mut |_, _, value| so_far.push(value)).unwrap();
-    assert_eq!((found.tokens, so_far.len()), (20 * 255, 20));
-    println!(
-        "perplexity {:.4} with reference {reference}, after 1, 5 and 10 windows {:.4} {:.4} {:.4}, {:.1?}",
-        found.value(),
-        so_far[0],
-        so_far[4],
-        so_far[9],
-        started.elapsed()
-    );
-    Some(found.value())
+#[test]
+fn texts_have_the_tokens_of_an_independent_engine_in_smollm2() {
+    let Some(file) = smollm2() else { return };
+    check_tokens(file, include_str!("../data/tokenize-smollm2.json"));
 }
 
 #[test]
-fn perplexity_of_the_reference_run_is_that_of_an_independent_engine() {
-    let Some(found) = perplexity(true) else { return };
-    assert!((found / PERPLEXITY_EXACT - 1.0).abs() <= 0.001, "{found}");
-}
-
-#[test]
-fn perplexity_of_the_quantized_run_strays_no_further_than_an_independent_engine() {
-    let Some(found) = perplexity(false) else { return };
-    let allowed = PERPLEXITY_QUANTIZED - PERPLEXITY_EXACT;
-    assert!((found - PERPLEXITY_EXACT).abs() <= allowed, "{found}");
+fn texts_have_the_tokens_of_an_independent_engine_in_gemma3() {
+    let Some(file) = gemma3() else { return };
+    check_tokens(file, include_str!("../data/tokenize-gemma3.json"));
 }
