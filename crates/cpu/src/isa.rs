@@ -49,6 +49,27 @@ impl Isa {
     }
 }
 
+/// The name by which the CPU calls itself, if it does (x86-64).
+#[cfg(target_arch = "x86_64")]
+pub fn brand() -> Option<String> {
+    use std::arch::x86_64::__cpuid;
+    // Three leaves of 16 bytes each, there if the largest leaf says so.
+    let leaves = 0x8000_0002..=0x8000_0004;
+    if __cpuid(0x8000_0000).eax < *leaves.end() {
+        return None;
+    }
+    let registers = leaves.map(__cpuid).flat_map(|r| [r.eax, r.ebx, r.ecx, r.edx]);
+    let bytes: Vec<u8> = registers.flat_map(u32::to_le_bytes).take_while(|byte| *byte != 0).collect();
+    let name = String::from_utf8_lossy(&bytes).split_whitespace().collect::<Vec<_>>().join(" ");
+    (!name.is_empty()).then_some(name)
+}
+
+/// The name by which the CPU calls itself, if it does (x86-64).
+#[cfg(not(target_arch = "x86_64"))]
+pub fn brand() -> Option<String> {
+    None
+}
+
 #[cfg(target_arch = "x86_64")]
 fn avx2_available() -> Result<(), &'static str> {
     if !std::arch::is_x86_feature_detected!("avx2") {

@@ -22,5 +22,5 @@ pub mod quantize;
 pub mod rope;
 
 pub use crate::backend::Cpu;
-pub use isa::Isa;
-pub use pool::{ThreadPool, default_threads};
+pub use isa::{Isa, brand};
+pub use pool::{ThreadPool, Topology, default_threads};

@@ -45,7 +45,7 @@ pub use score::{Perplexity, Score};
 pub use session::{KV_TYPES, Session, SessionOptions};
 
 pub use backend::Fused;
-pub use cpu::{Isa, ThreadPool, default_threads};
+pub use cpu::{Isa, ThreadPool, Topology, brand as cpu_brand, default_threads};
 pub use gguf::{GgufFile, Residence};
 pub use graph::DType;
 pub use models::{ARCHITECTURES, Config, RopeOverrides, RopeScalingKind};

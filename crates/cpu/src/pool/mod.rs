@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-pub use topology::default_threads;
+pub use topology::{Topology, default_threads};
 
 use crate::float_env::FloatEnv;
 

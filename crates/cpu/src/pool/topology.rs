@@ -9,23 +9,68 @@ use std::fs;
 /// A second hardware thread of a core shares the units that kernels keep busy. Where the system does
 /// not say which CPUs share a core, each counts as one.
 pub fn default_threads() -> usize {
-    let parallel = std::thread::available_parallelism().map_or(1, usize::from);
-    match cores() {
-        Some(cores) if cores > 0 => cores.min(parallel),
-        _ => parallel,
+    Topology::detect().default_threads()
+}
+
+/// How many CPUs there are, and how many of them this process may use. What the system does not say is `None`:
+/// all but `parallel` are known on Linux only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Topology {
+    /// Hardware threads of the machine that are switched on.
+    pub cpus: Option<usize>,
+    /// Their physical cores.
+    pub cores: Option<usize>,
+    /// Hardware threads that this process may run on.
+    pub cpus_allowed: Option<usize>,
+    /// Their physical cores.
+    pub cores_allowed: Option<usize>,
+    /// Threads that run at the same time at best: what is allowed, or a smaller quota of CPU time in whole CPUs.
+    pub parallel: usize,
+}
+
+impl Topology {
+    /// Asks the system.
+    pub fn detect() -> Topology {
+        let (online, mut allowed) = (online(), allowed());
+        // Affinity may name CPUs that could be plugged in.
+        if let (Some(online), Some(allowed)) = (&online, &mut allowed) {
+            allowed.retain(|cpu| online.contains(cpu));
+        }
+        Topology {
+            cpus: online.as_ref().map(BTreeSet::len),
+            cores: online.map(|cpus| count_cores(&cpus, siblings)),
+            cpus_allowed: allowed.as_ref().map(BTreeSet::len),
+            cores_allowed: allowed.map(|cpus| count_cores(&cpus, siblings)),
+            parallel: std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+
+    /// The quota of CPU time in whole CPUs, if it is what limits the process.
+    pub fn quota(&self) -> Option<usize> {
+        self.cpus_allowed.is_some_and(|allowed| self.parallel < allowed).then_some(self.parallel)
+    }
+
+    fn default_threads(&self) -> usize {
+        match self.cores_allowed {
+            Some(cores) if cores > 0 => cores.min(self.parallel),
+            _ => self.parallel,
+        }
     }
 }
 
-/// Cores among the allowed CPUs, if Linux says which those are.
-fn cores() -> Option<usize> {
+fn online() -> Option<BTreeSet<usize>> {
+    fs::read_to_string("/sys/devices/system/cpu/online").ok().as_deref().and_then(parse_list)
+}
+
+fn allowed() -> Option<BTreeSet<usize>> {
     let status = fs::read_to_string("/proc/thread-self/status").ok()?;
-    let allowed =
-        status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).and_then(parse_list)?;
-    let siblings = |cpu: usize| {
-        let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-        fs::read_to_string(path).ok().as_deref().and_then(parse_list)
-    };
-    Some(count_cores(&allowed, siblings))
+    status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).and_then(parse_list)
+}
+
+/// Hardware threads that share the core of one.
+fn siblings(cpu: usize) -> Option<BTreeSet<usize>> {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    fs::read_to_string(path).ok().as_deref().and_then(parse_list)
 }
 
 /// Counts each allowed CPU that has no smaller allowed sibling.
@@ -81,7 +126,26 @@ mod tests {
     }
 
     #[test]
-    fn at_least_one_thread_is_worth_starting() {
-        assert!(default_threads() >= 1);
+    fn a_quota_limits_threads_and_is_told_apart_from_affinity() {
+        let machine = Topology {
+            cpus: Some(16),
+            cores: Some(8),
+            cpus_allowed: Some(8),
+            cores_allowed: Some(4),
+            parallel: 8,
+        };
+        assert_eq!((machine.quota(), machine.default_threads()), (None, 4));
+        let limited = Topology { parallel: 2, ..machine };
+        assert_eq!((limited.quota(), limited.default_threads()), (Some(2), 2));
+        let unknown = Topology { cpus_allowed: None, cores_allowed: None, ..limited };
+        assert_eq!((unknown.quota(), unknown.default_threads()), (None, 2));
+    }
+
+    #[test]
+    fn at_least_one_thread_is_worth_starting_and_never_more_than_can_run() {
+        let machine = Topology::detect();
+        assert!((1..=machine.parallel).contains(&default_threads()));
+        assert!(machine.cores <= machine.cpus && machine.cores_allowed <= machine.cpus_allowed);
+        assert!(machine.cpus_allowed <= machine.cpus);
     }
 }
