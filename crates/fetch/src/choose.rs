@@ -1,6 +1,6 @@
 //! Which of a repository's files are wanted.
 
-use crate::remote::{Split, is_gguf};
+use crate::remote::{is_gguf, part_names};
 use crate::{Error, Reference, RemoteFile};
 
 /// What is taken without a QUANT, in this order: small enough for most machines, and good.
@@ -39,8 +39,7 @@ fn heads(files: &[RemoteFile]) -> Vec<String> {
         if !is_gguf(&file.name) || base.contains("mmproj") {
             continue;
         }
-        let head =
-            Split::of(&file.name).map_or_else(|| file.name.clone(), |split| split.names().swap_remove(0));
+        let head = part_names(&file.name).swap_remove(0);
         if !names.contains(&head) {
             names.push(head);
         }
@@ -66,7 +65,7 @@ fn contains(name: &str, quant: &str, alone: bool) -> bool {
 }
 
 fn parts(repository: &str, head: &str, files: Vec<RemoteFile>) -> Result<Vec<RemoteFile>, Error> {
-    let wanted = Split::of(head).map_or_else(|| vec![head.to_owned()], |split| split.names());
+    let wanted = part_names(head);
     let count = wanted.len();
     let part = |(i, name): (usize, String)| {
         let missing =

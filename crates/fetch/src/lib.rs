@@ -37,4 +37,4 @@ pub use error::Error;
 pub use name::safe_path;
 pub use options::Options;
 pub use reference::Reference;
-pub use remote::RemoteFile;
+pub use remote::{RemoteFile, part_names};

@@ -30,7 +30,7 @@ impl RemoteFile {
             return Err(Error::Url { url: url.shown(), why });
         }
         safe_path(&name)?;
-        let names = Split::of(&name).map_or_else(|| vec![name.clone()], |split| split.names());
+        let names = part_names(&name);
         let file = |part: String| RemoteFile {
             url: url.as_str().replacen(&format!("/{name}"), &format!("/{part}"), 1),
             name: part,
@@ -44,6 +44,12 @@ impl RemoteFile {
     pub fn path(&self) -> Result<PathBuf, Error> {
         safe_path(&self.name)
     }
+}
+
+/// The names of all parts of the model that a file belongs to, in order: of `m-00002-of-00003.gguf` three, of any
+/// other file its own.
+pub fn part_names(name: &str) -> Vec<String> {
+    Split::of(name).map_or_else(|| vec![name.to_owned()], |split| split.names())
 }
 
 /// Whether a name ends as GGUF files' do.
