@@ -23,7 +23,7 @@ pub(crate) enum Algorithm {
 }
 
 /// The names of the algorithms in files.
-const MODELS: &[&str] = &["gpt2", "llama"];
+pub(crate) const MODELS: &[&str] = &["gpt2", "llama"];
 
 impl Algorithm {
     /// Checks a vocabulary; its tokens and its algorithm.

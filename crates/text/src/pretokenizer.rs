@@ -50,10 +50,7 @@ const NAMES: &[(PreTokenizer, &[&str])] = &[
 impl PreTokenizer {
     /// The pre-tokenizer that a file calls `name`.
     pub fn from_name(name: Option<&str>) -> Result<PreTokenizer, Error> {
-        let known = || {
-            let names: Vec<&str> = NAMES.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-            names.join(", ")
-        };
+        let known = || PreTokenizer::names().collect::<Vec<_>>().join(", ");
         let Some(name) = name else {
             return Err(Error::PreTokenizerMissing { known: known() });
         };
@@ -61,6 +58,11 @@ impl PreTokenizer {
         found
             .map(|&(pre, _)| pre)
             .ok_or_else(|| Error::PreTokenizerUnknown { found: name.to_owned(), known: known() })
+    }
+
+    /// All names that files may use.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMES.iter().flat_map(|(_, names)| names.iter().copied())
     }
 
     /// The pieces of `text` in order; joined they are `text`, and none is empty.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::algorithm::{Algorithm, Encoder};
+use crate::algorithm::{Algorithm, Encoder, MODELS};
 use crate::special::{END_TEXTS, SpecialTokens};
 use crate::token_table::TokenTable;
 use crate::{Error, TokenKind, VocabularyData};
@@ -41,6 +41,11 @@ pub struct Segment {
 }
 
 impl Tokenizer {
+    /// The algorithms, as `tokenizer.ggml.model` names them.
+    pub fn models() -> &'static [&'static str] {
+        MODELS
+    }
+
     /// Checks the vocabulary and prepares it for encoding.
     pub fn new(data: VocabularyData) -> Result<Tokenizer, Error> {
         let (tokens, algorithm) = Algorithm::new(&data)?;

@@ -9,6 +9,7 @@ mod generate;
 mod load;
 mod logprobs;
 mod perplexity;
+mod readme;
 mod real;
 mod same_answer;
 mod sampling;
