@@ -1,6 +1,6 @@
 //! The engine: devices, weights, sequences, programs.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use backend::{Backend, Fused, SharedBytes};
@@ -209,7 +209,8 @@ impl Engine {
         sink: &mut dyn FnMut(usize, usize, &[f32]),
     ) -> Result<(), RuntimeError> {
         self.check(items)?;
-        let lengths: Vec<_> =
+        // A sequence may be in several items, and is put back once.
+        let lengths: BTreeMap<_, _> =
             items.iter().map(|i| Ok((i.seq, self.kv.len(i.seq)?))).collect::<Result<_, RuntimeError>>()?;
         let result = self.run_batches(items, sink);
         if result.is_err() {

@@ -7,7 +7,7 @@ use crate::common::*;
 #[test]
 fn batching_does_not_change_a_bit() {
     let prompt = tokens(200, 1);
-    for case in CASES {
+    for case in all_cases() {
         let setup = Setup::new(case);
         let file = setup.file();
         let mut engine = setup.engine_with(&file);
@@ -34,7 +34,7 @@ fn batching_does_not_change_a_bit() {
 #[test]
 fn neighbours_do_not_change_a_bit() {
     let (prompt, before, after) = (tokens(70, 1), tokens(33, 2), tokens(50, 3));
-    for case in CASES {
+    for case in all_cases() {
         let alone = Setup::new(case).logits(&prompt);
         let mut setup = Setup::new(case);
         setup.params.n_seq = 3;

@@ -23,8 +23,8 @@ const fn case(arch: &'static str, preset: &'static str, quant: &'static str, kv:
     Case { arch, preset, quant, kv }
 }
 
-/// Every architecture, weight type and cache type, not every combination.
-pub const CASES: [Case; 8] = [
+/// Kinds of layers, of weights and of caches, not every combination.
+pub const CASES: [Case; 10] = [
     case("llama", "micro", "F32", DType::F16),
     case("qwen2", "micro", "Q8_0", DType::F32),
     case("llama", "micro", "Q4_0", DType::F16),
@@ -33,7 +33,25 @@ pub const CASES: [Case; 8] = [
     case("qwen2", "micro", "F16", DType::F16),
     case("llama", "tiny", "Q8_0", DType::Q8_0),
     case("qwen2", "tiny", "F16", DType::Q8_0),
+    case("qwen3", "micro", "Q4_0", DType::Q8_0),
+    MOE,
 ];
+
+/// Experts.
+pub const MOE: Case = case("qwen3moe", "micro", "Q8_0", DType::F16);
+
+/// Layers with windows of 16 positions and layers without: seven, of which the sixth is full, and three, of which
+/// the second is.
+pub const WINDOWED: [Case; 2] =
+    [case("gemma3", "micro", "Q8_0", DType::F16), case("gemma2", "micro", "F32", DType::Q8_0)];
+
+/// Positions that windowed layers see.
+pub const WINDOW: usize = 16;
+
+/// Cases with and without windows.
+pub fn all_cases() -> impl Iterator<Item = Case> {
+    CASES.into_iter().chain(WINDOWED)
+}
 
 /// A case that is quick and uses everything: biases, quantized weights, f16 cache.
 pub const QUICK: Case = CASES[3];

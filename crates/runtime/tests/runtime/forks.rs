@@ -18,7 +18,7 @@ fn room_for_many(case: Case) -> Setup {
 #[test]
 fn forked_and_truncated_sequences_equal_fresh_ones() {
     let (prompt, left, right) = (tokens(96, 1), tokens(50, 2), tokens(41, 3));
-    for case in CASES {
+    for case in all_cases() {
         let setup = room_for_many(case);
         // At a page boundary, inside a page, with one position on a page.
         for at in [64, 75, 65] {

@@ -7,13 +7,14 @@ use crate::common::*;
 #[test]
 fn fused_equals_unfused() {
     let prompt = tokens(40, 1);
-    for case in CASES {
+    for case in all_cases() {
         let mut setup = Setup::new(case);
         setup.params.n_ubatch = 33;
         let file = setup.file();
         let mut engine = setup.engine_with(&file);
         let seq = engine.create();
         let expected = append(&mut engine, seq, &prompt);
+        engine.remove(seq).unwrap();
         for fusions in fusion_switches() {
             engine.rebuild(runtime::Params { fusions, ..setup.params }).unwrap();
             let seq = engine.create();
@@ -27,7 +28,7 @@ fn fused_equals_unfused() {
 #[test]
 fn threads_do_not_change_a_bit() {
     let prompt = tokens(70, 1);
-    for case in CASES {
+    for case in all_cases() {
         let mut setup = Setup::new(case);
         setup.threads = 1;
         let expected = setup.logits(&prompt);
@@ -45,7 +46,7 @@ fn scalar_equals_avx2() {
         return;
     }
     let prompt = tokens(40, 1);
-    for case in CASES {
+    for case in all_cases() {
         let mut setup = Setup::new(case);
         setup.isa = Isa::Scalar;
         let expected = setup.logits(&prompt);

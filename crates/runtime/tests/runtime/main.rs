@@ -9,3 +9,4 @@ mod lanes;
 mod pages;
 mod programs;
 mod refusals;
+mod windows;

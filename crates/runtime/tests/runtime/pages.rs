@@ -1,6 +1,7 @@
 //! Page tables against a model that remembers what every cell holds.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use arbtest::arbitrary::{Result, Unstructured};
 use models::PAGE_POSITIONS;
@@ -38,11 +39,16 @@ fn pages_agree_with_a_model_that_copies_everything() {
     arbtest::arbtest(walk).budget_ms(1500);
 }
 
-/// What a sequence should hold: a number of its own for each position, and the pages that it has.
+/// What a sequence should hold: a number of its own for each position, but not for those on its first pages, which
+/// it has given back.
 #[derive(Clone, Default)]
 struct Expected {
     contents: Vec<u64>,
+    gone: usize,
 }
+
+/// In a table: a page that was given back.
+const GONE: u32 = u32::MAX;
 
 /// The cache and what each cell holds.
 struct World {
@@ -75,7 +81,7 @@ fn walk(u: &mut Unstructured) -> Result<()> {
 impl World {
     fn one_change(&mut self, u: &mut Unstructured) -> Result<()> {
         let known: Vec<SeqId> = self.sequences.keys().copied().collect();
-        let choice = u.int_in_range(0..=9)?;
+        let choice = u.int_in_range(0..=11)?;
         if choice == 0 || known.is_empty() {
             let id = self.pages.create();
             assert!(self.sequences.insert(id, Expected::default()).is_none(), "ids are never reused");
@@ -90,16 +96,23 @@ impl World {
             }
             3 => {
                 self.sequences.remove(&seq);
-                let alone = self.alone(seq, 0);
+                let alone = self.alone(seq, 0..usize::MAX);
                 assert_eq!(self.pages.remove(seq).unwrap(), alone);
                 assert!(matches!(self.pages.len(seq), Err(RuntimeError::UnknownSequence(_))));
             }
             4 | 5 => {
                 let len = self.sequences[&seq].contents.len();
-                let to = u.int_in_range(0..=len)?;
-                let alone = self.alone(seq, to.div_ceil(PAGE_POSITIONS));
-                assert_eq!(self.pages.truncate(seq, to).unwrap(), alone);
-                self.sequences.get_mut(&seq).unwrap().contents.truncate(to);
+                let to = u.int_in_range(0..=len + 1)?;
+                let window = u.int_in_range(1..=3 * PAGE_POSITIONS)?;
+                self.truncate(seq, to, window);
+            }
+            10 | 11 => {
+                let Expected { contents, gone } = &self.sequences[&seq];
+                let (before, gone) = (u.int_in_range(0..=contents.len())?, *gone);
+                let whole = (before / PAGE_POSITIONS).max(gone);
+                let alone = self.alone(seq, gone..whole);
+                assert_eq!(self.pages.forget(seq, before).unwrap(), alone);
+                self.sequences.get_mut(&seq).unwrap().gone = whole;
             }
             _ => {
                 let count = u.int_in_range(1..=3 * PAGE_POSITIONS)?;
@@ -111,8 +124,8 @@ impl World {
         Ok(())
     }
 
-    /// Pages of a sequence, from one on, that no other sequence has.
-    fn alone(&self, seq: SeqId, from: usize) -> Vec<u32> {
+    /// Pages of a sequence, some of them, that no other sequence has.
+    fn alone(&self, seq: SeqId, some: Range<usize>) -> Vec<u32> {
         let others: BTreeSet<u32> = self
             .sequences
             .keys()
@@ -120,14 +133,39 @@ impl World {
             .flat_map(|s| self.pages.table(*s).unwrap().to_vec())
             .collect();
         let table = self.pages.table(seq).unwrap();
-        table.iter().skip(from).copied().filter(|p| !others.contains(p)).collect()
+        let some = table.iter().skip(some.start).take(some.len()).copied();
+        some.filter(|p| *p != GONE && !others.contains(p)).collect()
+    }
+
+    /// Cuts where a window of that length, and the sequence, allow it.
+    fn truncate(&mut self, seq: SeqId, to: usize, window: usize) {
+        let Expected { contents, gone } = self.sequences[&seq].clone();
+        // The next position and the window before it.
+        let sees_gone = (to + 1).saturating_sub(window) < gone * PAGE_POSITIONS;
+        match self.pages.check_truncate(seq, to, Some(window)) {
+            Ok(()) => assert!(to <= contents.len() && (to == 0 || !sees_gone)),
+            Err(RuntimeError::TruncateBeyond { .. }) => assert!(to > contents.len()),
+            Err(RuntimeError::WindowGone { earliest, .. }) => {
+                assert!(to > 0 && sees_gone);
+                assert_eq!(earliest + 1 - window, gone * PAGE_POSITIONS);
+            }
+            Err(error) => panic!("{error}"),
+        }
+        if to > contents.len() || (to > 0 && sees_gone) {
+            return;
+        }
+        let alone = self.alone(seq, to.div_ceil(PAGE_POSITIONS)..usize::MAX);
+        assert_eq!(self.pages.truncate(seq, to).unwrap(), alone);
+        let sequence = self.sequences.get_mut(&seq).unwrap();
+        sequence.contents.truncate(to);
+        sequence.gone = if to == 0 { 0 } else { gone };
     }
 
     fn append(&mut self, seq: SeqId, count: usize, fails: bool) {
         let len = self.sequences[&seq].contents.len();
         let table = self.pages.table(seq).unwrap().to_vec();
         let need = (len + count).div_ceil(PAGE_POSITIONS);
-        let own = self.alone(seq, 0);
+        let own = self.alone(seq, 0..usize::MAX);
         let first_written = len / PAGE_POSITIONS;
         // Pages that will be written and that another sequence has, too.
         let shared: Vec<usize> =
@@ -169,10 +207,14 @@ impl World {
             assert_eq!(self.pages.len(*seq).unwrap(), expected.contents.len());
             let table = self.pages.table(*seq).unwrap();
             assert!(table.len() * PAGE_POSITIONS >= expected.contents.len());
-            let distinct: BTreeSet<_> = table.iter().collect();
-            assert_eq!(distinct.len(), table.len(), "a page is in a table once");
-            used.extend(table);
-            for (position, content) in expected.contents.iter().enumerate() {
+            let (gone, kept) = table.split_at(expected.gone);
+            assert!(gone.iter().all(|page| *page == GONE));
+            let distinct: BTreeSet<_> = kept.iter().collect();
+            assert_eq!(distinct.len(), kept.len(), "a page is in a table once");
+            used.extend(kept);
+            for (position, content) in
+                expected.contents.iter().enumerate().skip(expected.gone * PAGE_POSITIONS)
+            {
                 let page = table[position / PAGE_POSITIONS] as usize;
                 assert_eq!(self.cells[page][position % PAGE_POSITIONS], *content, "{seq:?} at {position}");
             }
