@@ -33,6 +33,11 @@ pub fn isa_help() -> String {
     format!("Kernels to use: {names} [default: the best that this machine has; no choice changes an answer]")
 }
 
+/// The version of the program, and the kernels that this machine gets.
+pub fn version() -> String {
+    format!("{} (kernels: {})", env!("CARGO_PKG_VERSION"), Isa::detect())
+}
+
 pub fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "expected a whole number, 1 or more".to_owned())
 }

@@ -1,5 +1,6 @@
 //! Every flag, with its name, its aliases and its help.
 
+mod about;
 mod bench;
 mod engine;
 mod files;
@@ -11,6 +12,7 @@ mod text;
 use clap::{Args, Parser, Subcommand};
 use minfer::Isa;
 
+pub use about::{CompletionsArgs, CpuArgs, ManArgs};
 pub use bench::BenchArgs;
 pub use engine::EngineArgs;
 pub use files::{InspectArgs, PullArgs};
@@ -26,13 +28,14 @@ use crate::values;
 #[derive(Parser)]
 #[command(
     name = "minfer",
-    version,
+    version = values::version(),
     max_term_width = 100,
     after_help = "MODEL is a path to a GGUF file, or a name that `minfer pull` knows.\n\n\
         Examples:\n  \
         minfer run smollm2-135m \"Why is the sky blue?\"\n  \
         minfer run model.gguf -p \"Once upon a time\" -no-cnv --temp 0 -n 64\n  \
-        minfer bench model.gguf -p 512 -n 64 -t 2"
+        minfer bench model.gguf -p 512 -n 64 -t 2\n\n\
+        Exit codes: 0 done, 1 an error, 2 a wrong command line, 130 an answer that Ctrl-C ended."
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -66,6 +69,12 @@ pub enum Command {
     Inspect(InspectArgs),
     /// Measure prompt processing and generation
     Bench(BenchArgs),
+    /// Show what this CPU is and which kernels it gets
+    Cpu(CpuArgs),
+    /// Print a script that completes this command's words in a shell
+    Completions(CompletionsArgs),
+    /// Print a page of the manual
+    Man(ManArgs),
     /// Fetch a model by name into the cache
     Pull(PullArgs),
 }

@@ -1,6 +1,8 @@
 //! The subcommands, one file each, and what they share.
 
+mod about;
 mod bench;
+mod cpu;
 mod inspect;
 mod logits;
 mod perplexity;
@@ -36,6 +38,9 @@ pub fn dispatch(cli: Cli, started: Instant) -> Result<ExitCode> {
         Command::Perplexity(args) => perplexity::run(args, &machine),
         Command::Inspect(args) => inspect::run(args),
         Command::Bench(args) => bench::run(args, &machine),
+        Command::Cpu(args) => cpu::run(args),
+        Command::Completions(args) => about::completions(args),
+        Command::Man(args) => about::man(args),
         Command::Pull(args) => pull::run(args),
     }
     .map(|()| ExitCode::SUCCESS)
@@ -117,6 +122,10 @@ fn print_json(value: &Json) -> Result<()> {
 
 /// A line or several on standard output.
 fn print_text(text: &str) -> Result<()> {
+    print_bytes(text.as_bytes())
+}
+
+fn print_bytes(bytes: &[u8]) -> Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write to standard output")
+    out.write_all(bytes).and_then(|()| out.flush()).context("cannot write to standard output")
 }

@@ -1,9 +1,12 @@
 //! The `minfer` command as people and programs use it: JSON, exit codes, messages, flags.
 
+mod about;
 mod answers;
 mod errors;
 mod files;
 mod flags;
+#[cfg(target_os = "linux")]
+mod interrupt;
 mod json;
 mod loading;
 mod pull;
