@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::block32::{Block32, Groups, Rows, Scales};
-use super::lanes::{first_words, halves, high_nibbles, low_nibbles, transpose};
+use super::lanes::{first_words, halves, high_nibbles, low_nibbles, transpose, unrolled};
 use super::q8;
 use super::super_block::{Place, SuperBlock};
 use crate::matmul::block32::IQ4;
@@ -72,7 +72,6 @@ impl SuperBlock for Iq4Xs {
     const SCALES: usize = 2;
     const OFFSET: bool = true;
     const MINIMA: usize = 0;
-    const TILE: usize = 4;
 
     #[inline]
     #[target_feature(enable = "avx2,fma,f16c")]
@@ -82,24 +81,24 @@ impl SuperBlock for Iq4Xs {
             let [d_and_high, low, ..] = transpose(rows, 0);
             to.super_scales(halves(d_and_high)[0], _mm256_setzero_ps());
             let (tables, nibble) = (tables(), _mm256_set1_epi32(15));
-            for block in 0..8 {
-                let low = _mm256_srl_epi32(low, _mm_cvtsi32_si128(4 * block as i32));
-                let high = _mm256_srl_epi32(d_and_high, _mm_cvtsi32_si128(16 + 2 * block as i32));
+            unrolled!(BLOCK in [0, 1, 2, 3, 4, 5, 6, 7] {
+                let low = _mm256_srl_epi32(low, _mm_cvtsi32_si128(4 * BLOCK as i32));
+                let high = _mm256_srl_epi32(d_and_high, _mm_cvtsi32_si128(16 + 2 * BLOCK as i32));
                 let high = _mm256_and_si256(_mm256_slli_epi32::<4>(high), _mm256_set1_epi32(0x30));
                 let scale = _mm256_or_si256(_mm256_and_si256(low, nibble), high);
                 let scale = _mm256_or_si256(scale, _mm256_slli_epi32::<16>(scale));
                 let scale = _mm256_sub_epi16(scale, _mm256_set1_epi16(32));
-                to.scale(block, 0, scale);
-                to.scale(block, 1, _mm256_slli_epi16::<4>(scale));
-                to.offset(block, _mm256_sub_epi16(_mm256_setzero_si256(), _mm256_slli_epi16::<7>(scale)));
-                let bytes = transpose(rows, 8 + 16 * block);
+                to.scale(BLOCK, 0, scale);
+                to.scale(BLOCK, 1, _mm256_slli_epi16::<4>(scale));
+                to.offset(BLOCK, _mm256_sub_epi16(_mm256_setzero_si256(), _mm256_slli_epi16::<7>(scale)));
+                let bytes = transpose(rows, 8 + 16 * BLOCK);
                 for g in 0..4 {
                     for (vector, table) in tables.into_iter().enumerate() {
-                        to.group(block, g, vector, _mm256_shuffle_epi8(table, low_nibbles(bytes[g])));
-                        to.group(block, g + 4, vector, _mm256_shuffle_epi8(table, high_nibbles(bytes[g])));
+                        to.group(BLOCK, g, vector, _mm256_shuffle_epi8(table, low_nibbles(bytes[g])));
+                        to.group(BLOCK, g + 4, vector, _mm256_shuffle_epi8(table, high_nibbles(bytes[g])));
                     }
                 }
-            }
+            });
         }
     }
 }

@@ -7,6 +7,18 @@ use std::arch::x86_64::*;
 
 use super::block32::Rows;
 
+/// Repeats a block with a constant of each value: shifts and offsets that hang on it become constants
+/// too, which the compiler does not see in a loop with much in it.
+macro_rules! unrolled {
+    ($name:ident in [$($value:literal),*] $body:block) => {
+        $({
+            const $name: usize = $value;
+            $body
+        })*
+    };
+}
+pub(super) use unrolled;
+
 /// Reads 16 bytes at an offset into each row and transposes them: vector `g` of the result holds
 /// bytes `4 g` to `4 g + 3` of row `l` in its lane `l`.
 ///

@@ -28,7 +28,6 @@ mod super_block;
 mod super_kernel;
 
 use block32::Block32;
-use super_block::SuperBlock;
 
 /// Tokens from which on unpacking a panel pays: where [`few`] would need a second pass.
 const PANEL_TOKENS: usize = few::TOKENS + 1;
@@ -53,13 +52,13 @@ pub(super) unsafe fn matmul(
             DType::Q5_0 => blocks::<q5::Q5_0>(w, rows, x, y, scratch),
             DType::Q5_1 => blocks::<q5::Q5_1>(w, rows, x, y, scratch),
             DType::Q8_0 => blocks::<q8::Q8_0>(w, rows, x, y, scratch),
-            DType::Q2_K => super_blocks::<q2_k::Q2K>(w, rows, x, y, scratch),
-            DType::Q3_K => super_blocks::<q3_k::Q3K>(w, rows, x, y, scratch),
-            DType::Q4_K => super_blocks::<q4_k::Q4K>(w, rows, x, y, scratch),
-            DType::Q5_K => super_blocks::<q5_k::Q5K>(w, rows, x, y, scratch),
-            DType::Q6_K => super_blocks::<q6_k::Q6K>(w, rows, x, y, scratch),
+            DType::Q2_K => super_kernel::matmul::<q2_k::Q2K>(w, rows, x, y, scratch),
+            DType::Q3_K => super_kernel::matmul::<q3_k::Q3K>(w, rows, x, y, scratch),
+            DType::Q4_K => super_kernel::matmul::<q4_k::Q4K>(w, rows, x, y, scratch),
+            DType::Q5_K => super_kernel::matmul::<q5_k::Q5K>(w, rows, x, y, scratch),
+            DType::Q6_K => super_kernel::matmul::<q6_k::Q6K>(w, rows, x, y, scratch),
             DType::IQ4_NL => blocks::<iq4::Iq4Nl>(w, rows, x, y, scratch),
-            DType::IQ4_XS => super_blocks::<iq4::Iq4Xs>(w, rows, x, y, scratch),
+            DType::IQ4_XS => super_kernel::matmul::<iq4::Iq4Xs>(w, rows, x, y, scratch),
             DType::I32 | DType::A32 => panic!("{} is no type of weights", w.dtype),
         }
     }
@@ -73,13 +72,13 @@ pub(super) fn scratch_bytes(dtype: DType, cols: usize, tokens: usize) -> usize {
         DType::Q5_0 => blocks_scratch_bytes::<q5::Q5_0>(cols, tokens),
         DType::Q5_1 => blocks_scratch_bytes::<q5::Q5_1>(cols, tokens),
         DType::Q8_0 => blocks_scratch_bytes::<q8::Q8_0>(cols, tokens),
-        DType::Q2_K => super_blocks_scratch_bytes::<q2_k::Q2K>(cols, tokens),
-        DType::Q3_K => super_blocks_scratch_bytes::<q3_k::Q3K>(cols, tokens),
-        DType::Q4_K => super_blocks_scratch_bytes::<q4_k::Q4K>(cols, tokens),
-        DType::Q5_K => super_blocks_scratch_bytes::<q5_k::Q5K>(cols, tokens),
-        DType::Q6_K => super_blocks_scratch_bytes::<q6_k::Q6K>(cols, tokens),
+        DType::Q2_K => super_kernel::scratch_bytes::<q2_k::Q2K>(cols, tokens),
+        DType::Q3_K => super_kernel::scratch_bytes::<q3_k::Q3K>(cols, tokens),
+        DType::Q4_K => super_kernel::scratch_bytes::<q4_k::Q4K>(cols, tokens),
+        DType::Q5_K => super_kernel::scratch_bytes::<q5_k::Q5K>(cols, tokens),
+        DType::Q6_K => super_kernel::scratch_bytes::<q6_k::Q6K>(cols, tokens),
         DType::IQ4_NL => blocks_scratch_bytes::<iq4::Iq4Nl>(cols, tokens),
-        DType::IQ4_XS => super_blocks_scratch_bytes::<iq4::Iq4Xs>(cols, tokens),
+        DType::IQ4_XS => super_kernel::scratch_bytes::<iq4::Iq4Xs>(cols, tokens),
         DType::I32 | DType::A32 => panic!("{dtype} is no type of weights"),
     }
 }
@@ -105,28 +104,4 @@ unsafe fn blocks<T: Block32>(
 
 fn blocks_scratch_bytes<T: Block32>(cols: usize, tokens: usize) -> usize {
     if tokens < PANEL_TOKENS { 0 } else { panel::scratch_bytes::<T>(cols) }
-}
-
-/// # Safety
-/// As [`matmul`].
-unsafe fn super_blocks<T: SuperBlock>(
-    w: &Weights,
-    rows: Range<usize>,
-    x: &Activations,
-    y: &Output,
-    scratch: &mut [u8],
-) {
-    // SAFETY: the same conditions.
-    unsafe {
-        if x.tokens < PANEL_TOKENS {
-            super_kernel::few::<T>(w, rows, x, y, scratch);
-        } else {
-            super_kernel::panel::<T>(w, rows, x, y, scratch);
-        }
-    }
-}
-
-fn super_blocks_scratch_bytes<T: SuperBlock>(cols: usize, tokens: usize) -> usize {
-    // Few tokens need room for one block; more for fewer tokens than planned is never asked for.
-    if tokens < PANEL_TOKENS { super_kernel::few_bytes::<T>() } else { super_kernel::panel_bytes::<T>(cols) }
 }

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::block32::Rows;
-use super::lanes::{float, halves, high_nibbles, low_nibbles, transpose, unsigned_pair};
+use super::lanes::{float, halves, high_nibbles, low_nibbles, transpose, unrolled, unsigned_pair};
 use super::super_block::{Place, SuperBlock};
 
 pub(super) struct Q2K;
@@ -15,7 +15,6 @@ impl SuperBlock for Q2K {
     const SCALES: usize = 2;
     const OFFSET: bool = false;
     const MINIMA: usize = 2;
-    const TILE: usize = 4;
 
     #[inline]
     #[target_feature(enable = "avx2,fma,f16c")]
@@ -27,22 +26,22 @@ impl SuperBlock for Q2K {
             to.super_scales(d, dmin);
             for (word, both) in transpose(rows, 0).into_iter().enumerate() {
                 let (scales, minima) = (low_nibbles(both), high_nibbles(both));
-                for sub in 0..4 {
-                    let (block, half) = (2 * word + sub / 2, sub % 2);
-                    to.scale(block, half, unsigned_pair(scales, sub));
-                    to.minimum(block, half, float(minima, sub));
-                }
+                unrolled!(SUB in [0, 1, 2, 3] {
+                    let (block, half) = (2 * word + SUB / 2, SUB % 2);
+                    to.scale(block, half, unsigned_pair(scales, SUB));
+                    to.minimum(block, half, float(minima, SUB));
+                });
             }
             for half in 0..2 {
-                for part in 0..2 {
-                    let bytes = transpose(rows, 16 + 32 * half + 16 * part);
+                unrolled!(PART in [0, 1] {
+                    let bytes = transpose(rows, 16 + 32 * half + 16 * PART);
                     for g in 0..4 {
-                        for quarter in 0..4 {
-                            let bits = twos(bytes[g], quarter);
-                            to.group(4 * half + quarter, 4 * part + g, 0, bits);
-                        }
+                        unrolled!(QUARTER in [0, 1, 2, 3] {
+                            let bits = twos(bytes[g], QUARTER);
+                            to.group(4 * half + QUARTER, 4 * PART + g, 0, bits);
+                        });
                     }
-                }
+                });
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::block32::Rows;
-use super::lanes::{halves, high_nibbles, low_nibbles, signed_pair, transpose};
+use super::lanes::{halves, high_nibbles, low_nibbles, signed_pair, transpose, unrolled};
 use super::q2_k::twos;
 use super::super_block::{Place, SuperBlock};
 
@@ -16,7 +16,6 @@ impl SuperBlock for Q3K {
     const SCALES: usize = 2;
     const OFFSET: bool = true;
     const MINIMA: usize = 0;
-    const TILE: usize = 4;
 
     #[inline]
     #[target_feature(enable = "avx2,fma,f16c")]
@@ -26,17 +25,16 @@ impl SuperBlock for Q3K {
             scales(rows, to);
             for part in 0..2 {
                 let thirds = transpose(rows, 16 * part);
-                for half in 0..2 {
-                    let bytes = transpose(rows, 32 + 32 * half + 16 * part);
+                unrolled!(HALF in [0, 1] {
+                    let bytes = transpose(rows, 32 + 32 * HALF + 16 * part);
                     for g in 0..4 {
-                        for quarter in 0..4 {
-                            let block = 4 * half + quarter;
-                            let third = third(thirds[g], block);
-                            let bits = _mm256_or_si256(twos(bytes[g], quarter), third);
-                            to.group(block, 4 * part + g, 0, bits);
-                        }
+                        unrolled!(QUARTER in [0, 1, 2, 3] {
+                            let third = third(thirds[g], 4 * HALF + QUARTER);
+                            let bits = _mm256_or_si256(twos(bytes[g], QUARTER), third);
+                            to.group(4 * HALF + QUARTER, 4 * part + g, 0, bits);
+                        });
                     }
-                }
+                });
             }
         }
     }
@@ -60,19 +58,19 @@ unsafe fn scales<const EIGHTS: usize>(rows: &Rows, to: Place<Q3K, EIGHTS>) {
         }
         let low =
             [low_nibbles(words[0]), low_nibbles(words[1]), high_nibbles(words[0]), high_nibbles(words[1])];
-        for (four, low) in low.into_iter().enumerate() {
-            let high = _mm256_slli_epi16::<4>(twos(words[2], four));
-            let scales = _mm256_sub_epi8(_mm256_or_si256(low, high), _mm256_set1_epi8(32));
+        unrolled!(FOUR in [0, 1, 2, 3] {
+            let high = _mm256_slli_epi16::<4>(twos(words[2], FOUR));
+            let scales = _mm256_sub_epi8(_mm256_or_si256(low[FOUR], high), _mm256_set1_epi8(32));
             for block in 0..2 {
                 let [first, second] = [signed_pair(scales, 2 * block), signed_pair(scales, 2 * block + 1)];
-                to.scale(2 * four + block, 0, first);
-                to.scale(2 * four + block, 1, second);
+                to.scale(2 * FOUR + block, 0, first);
+                to.scale(2 * FOUR + block, 1, second);
                 // The numbers are 4 too large.
                 let both = _mm256_blend_epi16::<0b1010_1010>(first, second);
                 let offset = _mm256_sub_epi16(_mm256_setzero_si256(), _mm256_slli_epi16::<2>(both));
-                to.offset(2 * four + block, offset);
+                to.offset(2 * FOUR + block, offset);
             }
-        }
+        });
     }
 }
 

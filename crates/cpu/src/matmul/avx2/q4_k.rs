@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::block32::Rows;
-use super::lanes::{float, halves, high_nibbles, low_nibbles, transpose, unsigned_pair};
+use super::lanes::{float, halves, high_nibbles, low_nibbles, transpose, unrolled, unsigned_pair};
 use super::super_block::{Place, SuperBlock};
 
 pub(super) struct Q4K;
@@ -15,7 +15,6 @@ impl SuperBlock for Q4K {
     const SCALES: usize = 1;
     const OFFSET: bool = false;
     const MINIMA: usize = 1;
-    const TILE: usize = 4;
 
     #[inline]
     #[target_feature(enable = "avx2,fma,f16c")]
@@ -23,15 +22,15 @@ impl SuperBlock for Q4K {
         // SAFETY: all offsets plus 16 are at most 144; the place is the caller's.
         unsafe {
             scales_and_minima(rows, to);
-            for pair in 0..4 {
+            unrolled!(PAIR in [0, 1, 2, 3] {
                 for half in 0..2 {
-                    let bytes = transpose(rows, 16 + 32 * pair + 16 * half);
+                    let bytes = transpose(rows, 16 + 32 * PAIR + 16 * half);
                     for g in 0..4 {
-                        to.group(2 * pair, 4 * half + g, 0, low_nibbles(bytes[g]));
-                        to.group(2 * pair + 1, 4 * half + g, 0, high_nibbles(bytes[g]));
+                        to.group(2 * PAIR, 4 * half + g, 0, low_nibbles(bytes[g]));
+                        to.group(2 * PAIR + 1, 4 * half + g, 0, high_nibbles(bytes[g]));
                     }
                 }
-            }
+            });
         }
     }
 }
@@ -58,9 +57,9 @@ pub(super) unsafe fn scales_and_minima<T: SuperBlock, const EIGHTS: usize>(
         let scales = [_mm256_and_si256(first, six), _mm256_or_si256(low_nibbles(third), upper)];
         let upper = _mm256_and_si256(_mm256_srli_epi16::<2>(second), two);
         let minima = [_mm256_and_si256(second, six), _mm256_or_si256(high_nibbles(third), upper)];
-        for block in 0..8 {
-            to.scale(block, 0, unsigned_pair(scales[block / 4], block % 4));
-            to.minimum(block, 0, float(minima[block / 4], block % 4));
-        }
+        unrolled!(BLOCK in [0, 1, 2, 3, 4, 5, 6, 7] {
+            to.scale(BLOCK, 0, unsigned_pair(scales[BLOCK / 4], BLOCK % 4));
+            to.minimum(BLOCK, 0, float(minima[BLOCK / 4], BLOCK % 4));
+        });
     }
 }

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::block32::Rows;
-use super::lanes::{high_nibbles, low_nibbles, transpose};
+use super::lanes::{high_nibbles, low_nibbles, transpose, unrolled};
 use super::q4_k::scales_and_minima;
 use super::super_block::{Place, SuperBlock};
 
@@ -16,7 +16,6 @@ impl SuperBlock for Q5K {
     const SCALES: usize = 1;
     const OFFSET: bool = false;
     const MINIMA: usize = 1;
-    const TILE: usize = 4;
 
     #[inline]
     #[target_feature(enable = "avx2,fma,f16c")]
@@ -26,16 +25,16 @@ impl SuperBlock for Q5K {
             scales_and_minima(rows, to);
             for half in 0..2 {
                 let fifths = transpose(rows, 16 + 16 * half);
-                for pair in 0..4 {
-                    let bytes = transpose(rows, 48 + 32 * pair + 16 * half);
+                unrolled!(PAIR in [0, 1, 2, 3] {
+                    let bytes = transpose(rows, 48 + 32 * PAIR + 16 * half);
                     for g in 0..4 {
                         let group = 4 * half + g;
-                        let first = fifth(fifths[g], 2 * pair);
-                        to.group(2 * pair, group, 0, _mm256_or_si256(low_nibbles(bytes[g]), first));
-                        let second = fifth(fifths[g], 2 * pair + 1);
-                        to.group(2 * pair + 1, group, 0, _mm256_or_si256(high_nibbles(bytes[g]), second));
+                        let first = fifth(fifths[g], 2 * PAIR);
+                        to.group(2 * PAIR, group, 0, _mm256_or_si256(low_nibbles(bytes[g]), first));
+                        let second = fifth(fifths[g], 2 * PAIR + 1);
+                        to.group(2 * PAIR + 1, group, 0, _mm256_or_si256(high_nibbles(bytes[g]), second));
                     }
-                }
+                });
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::block32::Rows;
-use super::lanes::{halves, signed_pair, transpose};
+use super::lanes::{halves, signed_pair, transpose, unrolled};
 use super::super_block::{Place, SuperBlock};
 
 pub(super) struct Q6K;
@@ -15,7 +15,6 @@ impl SuperBlock for Q6K {
     const SCALES: usize = 2;
     const OFFSET: bool = true;
     const MINIMA: usize = 0;
-    const TILE: usize = 4;
 
     #[inline]
     #[target_feature(enable = "avx2,fma,f16c")]
@@ -24,25 +23,27 @@ impl SuperBlock for Q6K {
         unsafe {
             let [.., last] = transpose(rows, 194);
             to.super_scales(halves(last)[1], _mm256_setzero_ps());
-            for (word, scales) in transpose(rows, 192).into_iter().enumerate() {
+            let scales = transpose(rows, 192);
+            unrolled!(WORD in [0, 1, 2, 3] {
+                let scales = scales[WORD];
                 for block in 0..2 {
                     let [first, second] =
                         [signed_pair(scales, 2 * block), signed_pair(scales, 2 * block + 1)];
-                    to.scale(2 * word + block, 0, first);
-                    to.scale(2 * word + block, 1, second);
+                    to.scale(2 * WORD + block, 0, first);
+                    to.scale(2 * WORD + block, 1, second);
                     // The numbers are 32 too large.
                     let both = _mm256_blend_epi16::<0b1010_1010>(first, second);
                     let offset = _mm256_sub_epi16(_mm256_setzero_si256(), _mm256_slli_epi16::<5>(both));
-                    to.offset(2 * word + block, offset);
+                    to.offset(2 * WORD + block, offset);
                 }
-            }
+            });
             for half in 0..2 {
-                for part in 0..2 {
-                    let low = transpose(rows, 64 * half + 16 * part);
-                    let high = transpose(rows, 64 * half + 32 + 16 * part);
-                    let upper = transpose(rows, 128 + 32 * half + 16 * part);
+                unrolled!(PART in [0, 1] {
+                    let low = transpose(rows, 64 * half + 16 * PART);
+                    let high = transpose(rows, 64 * half + 32 + 16 * PART);
+                    let upper = transpose(rows, 128 + 32 * half + 16 * PART);
                     for g in 0..4 {
-                        let (block, group) = (4 * half, 4 * part + g);
+                        let (block, group) = (4 * half, 4 * PART + g);
                         let (low, high, upper) = (low[g], high[g], upper[g]);
                         to.group(block, group, 0, join(low, _mm256_slli_epi16::<4>(upper)));
                         to.group(block + 1, group, 0, join(high, _mm256_slli_epi16::<2>(upper)));
@@ -50,7 +51,7 @@ impl SuperBlock for Q6K {
                         let (high, upper) = (_mm256_srli_epi16::<4>(high), _mm256_srli_epi16::<2>(upper));
                         to.group(block + 3, group, 0, join(high, upper));
                     }
-                }
+                });
             }
         }
     }

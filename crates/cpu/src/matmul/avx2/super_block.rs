@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 use std::marker::PhantomData;
 
 use super::block32::Rows;
+use super::lanes::prefetch;
 
 /// Blocks of 32 in a super-block.
 pub(super) const BLOCKS: usize = 8;
@@ -27,8 +28,6 @@ pub(super) trait SuperBlock {
     const OFFSET: bool;
     /// Minima of a block of 32 for each row: none, one, or one for each half.
     const MINIMA: usize;
-    /// Tokens in a tile that multiplies a panel.
-    const TILE: usize;
 
     /// Unpacks a super-block of eight rows.
     ///
@@ -37,12 +36,21 @@ pub(super) trait SuperBlock {
     unsafe fn unpack<const EIGHTS: usize>(rows: &Rows, to: Place<Self, EIGHTS>);
 }
 
+/// Bytes to ask for while a super-block of eight rows is unpacked: as many as those have, from
+/// `from` on, a part of `all` bytes.
+#[derive(Clone, Copy)]
+pub(super) struct Ahead {
+    pub from: *const u8,
+    pub all: usize,
+}
+
 /// Where a super-block of `EIGHTS` times eight rows lies unpacked: for each block of 32 its groups,
 /// scales and offsets; then all minima as floats, the scale `d` of the super-block and `dmin`.
 /// Vectors of the same kind lie beside each other, an eight after the other.
 pub(super) struct Place<T: SuperBlock + ?Sized, const EIGHTS: usize> {
     at: *mut u8,
     eight: usize,
+    ahead: Ahead,
     of: PhantomData<T>,
 }
 
@@ -64,8 +72,8 @@ impl<T: SuperBlock + ?Sized, const EIGHTS: usize> Place<T, EIGHTS> {
         BLOCKS * Self::BLOCK + 32 * EIGHTS * (BLOCKS * T::MINIMA + 1 + (T::MINIMA > 0) as usize);
 
     /// The part for the eight of that index of [`Self::BYTES`] bytes at `at`, a multiple of 32.
-    pub const fn new(at: *mut u8, eight: usize) -> Self {
-        Place { at, eight, of: PhantomData }
+    pub const fn new(at: *mut u8, eight: usize, ahead: Ahead) -> Self {
+        Place { at, eight, ahead, of: PhantomData }
     }
 
     /// # Safety
@@ -84,6 +92,10 @@ impl<T: SuperBlock + ?Sized, const EIGHTS: usize> Place<T, EIGHTS> {
     #[inline]
     #[target_feature(enable = "avx2")]
     pub unsafe fn group(self, block: usize, group: usize, vector: usize, bytes: __m256i) {
+        if group == 0 && vector == 0 {
+            // A little with each block: many at once would hold up the loads behind them.
+            prefetch(self.ahead.from.wrapping_add(block * T::BYTES), T::BYTES, self.ahead.all);
+        }
         let vector = self.eight * T::VECTORS + vector;
         // SAFETY: the caller's.
         unsafe { self.put(block * Self::BLOCK + group * Self::GROUP + 32 * vector, bytes) }

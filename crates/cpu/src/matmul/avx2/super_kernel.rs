@@ -1,214 +1,131 @@
-//! Blocks of 256: rows are unpacked, a super-block of eight for a few tokens, a panel for many; the
-//! tokens then multiply what was unpacked.
+//! Blocks of 256: a super-block of eight or sixteen rows is unpacked, all tokens multiply it while it
+//! lies in the first-level cache, then comes the next super-block of these rows.
 
 use std::arch::x86_64::*;
 use std::ops::Range;
 
+use graph::DType;
+
 use super::block32::Rows;
-use super::few::TOKENS;
-use super::lanes::{prefetch, store_lanes};
+use super::lanes::store_lanes;
 use super::panel::{ALIGN, TOKENS_BYTES, TOKENS_MIN, in_register};
-use super::super_block::{BLOCKS, Place, SuperBlock};
+use super::super_block::{Ahead, BLOCKS, Place, SuperBlock};
 use crate::matmul::super_block::SUPER;
 use crate::matmul::{Activations, Output, Weights};
 use crate::quantize::A32Offsets;
 
-pub(super) fn few_bytes<T: SuperBlock>() -> usize {
-    Place::<T, 1>::BYTES + ALIGN
+/// Tokens that pass over the rows together: their activations stay in the second-level cache.
+fn tokens_step(cols: usize) -> usize {
+    (TOKENS_BYTES / DType::A32.row_bytes(cols).max(1)).max(TOKENS_MIN)
 }
 
-pub(super) fn panel_bytes<T: SuperBlock>(cols: usize) -> usize {
-    // A panel of any size holds a super-block of eight rows too, for fewer tokens than planned.
-    let panel = if T::VECTORS == 1 { Place::<T, 2>::BYTES } else { Place::<T, 1>::BYTES };
-    (cols / SUPER).max(1) * panel + ALIGN
+pub(super) fn scratch_bytes<T: SuperBlock>(cols: usize, tokens: usize) -> usize {
+    let unpacked = if T::VECTORS == 1 { Place::<T, 2>::BYTES } else { Place::<T, 1>::BYTES };
+    unpacked + tokens.min(tokens_step(cols)) * size_of::<Sums>() + ALIGN
 }
 
-/// At most [`TOKENS`] tokens.
-///
 /// # Safety
 /// As [`super::matmul`].
-pub(super) unsafe fn few<T: SuperBlock>(
+pub(super) unsafe fn matmul<T: SuperBlock>(
     w: &Weights,
     rows: Range<usize>,
     x: &Activations,
     y: &Output,
     scratch: &mut [u8],
 ) {
-    let skip = scratch.as_ptr().align_offset(ALIGN);
-    let buffer = &mut scratch[skip..][..Place::<T, 1>::BYTES];
-    const { assert!(TOKENS == 4) };
-    // SAFETY: the caller's.
-    unsafe {
-        match x.tokens {
-            1 => few_tokens::<T, 1>(w, rows, x, y, buffer),
-            2 => few_tokens::<T, 2>(w, rows, x, y, buffer),
-            3 => few_tokens::<T, 3>(w, rows, x, y, buffer),
-            4 => few_tokens::<T, 4>(w, rows, x, y, buffer),
-            _ => unreachable!("{} tokens", x.tokens),
+    let step = tokens_step(w.cols);
+    for token in (0..x.tokens).step_by(step) {
+        let tokens = token..x.tokens.min(token + step);
+        // SAFETY: the caller's; the tokens are some of all.
+        unsafe {
+            if T::VECTORS == 1 {
+                pass::<T, 2>(w, rows.clone(), x, tokens, y, scratch);
+            } else {
+                pass::<T, 1>(w, rows.clone(), x, tokens, y, scratch);
+            }
         }
     }
 }
 
+/// All rows times a range of tokens.
+///
 /// # Safety
-/// As [`few`]; the buffer holds a super-block of eight rows.
+/// As [`matmul`]; the tokens exist and are at most [`tokens_step`].
 #[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn few_tokens<T: SuperBlock, const N: usize>(
+unsafe fn pass<T: SuperBlock, const EIGHTS: usize>(
     w: &Weights,
     rows: Range<usize>,
     x: &Activations,
+    tokens: Range<usize>,
     y: &Output,
-    buffer: &mut [u8],
+    scratch: &mut [u8],
 ) {
+    let skip = scratch.as_ptr().align_offset(ALIGN);
+    let (unpacked, sums) = scratch[skip..].split_at_mut(Place::<T, EIGHTS>::BYTES);
+    let sums = &mut sums[..tokens.len() * size_of::<Sums>()];
+    let (unpacked, sums) = (unpacked.as_mut_ptr(), sums.as_mut_ptr().cast::<Sums>());
     let supers = w.cols / SUPER;
     let row_bytes = supers * T::BYTES;
     let at = A32Offsets::of(w.cols);
-    let buffer = buffer.as_mut_ptr();
-    // SAFETY: rows and tokens lie in their slices. Of the last rows the pointers repeat the last, so
-    // that eight can be read; their lanes are not stored.
+    // SAFETY: rows and tokens lie in their slices, unpacked super-block and sums in the scratch. Of
+    // the last rows the pointers repeat the last, so that eight can be read; their lanes are not stored.
     unsafe {
-        let x: [*const u8; N] = std::array::from_fn(|t| x.data.as_ptr().add(t * x.stride));
-        for row in rows.clone().step_by(8) {
-            let start = eight(w, row, rows.end);
-            let mut sums = [Sums::zero(); N];
-            let next = w.data.as_ptr().wrapping_add((row + 8) * row_bytes);
-            for index in 0..supers {
-                prefetch(next.wrapping_add(8 * index * T::BYTES), 8 * T::BYTES, 8 * row_bytes);
-                let here: Rows = start.map(|row| row.add(index * T::BYTES));
-                T::unpack(&here, Place::<T, 1>::new(buffer, 0));
-                multiply::<T, 1, N>(buffer, &x, &at, index, &mut sums);
-            }
-            for t in 0..N {
-                let to = y.ptr.add(t * y.stride + row - rows.start);
-                store_lanes(to, sums[t].product::<T>(0), rows.end - row);
-            }
-        }
-    }
-}
-
-/// # Safety
-/// As [`super::matmul`].
-#[target_feature(enable = "avx2,fma,f16c")]
-pub(super) unsafe fn panel<T: SuperBlock>(
-    w: &Weights,
-    rows: Range<usize>,
-    x: &Activations,
-    y: &Output,
-    scratch: &mut [u8],
-) {
-    // SAFETY: the caller's.
-    unsafe {
-        if T::VECTORS == 1 {
-            panels::<T, 2>(w, rows, x, y, scratch);
-        } else {
-            panels::<T, 1>(w, rows, x, y, scratch);
-        }
-    }
-}
-
-/// # Safety
-/// As [`panel`]; the scratch holds a panel of `EIGHTS` times eight rows.
-#[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn panels<T: SuperBlock, const EIGHTS: usize>(
-    w: &Weights,
-    rows: Range<usize>,
-    x: &Activations,
-    y: &Output,
-    scratch: &mut [u8],
-) {
-    let skip = scratch.as_ptr().align_offset(ALIGN);
-    let panel = &mut scratch[skip..][..w.cols / SUPER * Place::<T, EIGHTS>::BYTES];
-    let tokens_step = (TOKENS_BYTES / x.stride.max(1)).max(TOKENS_MIN);
-    for token in (0..x.tokens).step_by(tokens_step) {
-        let end = x.tokens.min(token + tokens_step);
         for row in rows.clone().step_by(8 * EIGHTS) {
-            let panel_rows = row..rows.end.min(row + 8 * EIGHTS);
-            let to = Output { ptr: y.ptr.wrapping_add(row - rows.start), stride: y.stride };
-            let mut next = w.data.as_ptr().wrapping_add(panel_rows.end * w.dtype.row_bytes(w.cols));
-            let mut token = token;
-            // SAFETY: the rows are some of the range, the panel has the size of the tiles' reads.
-            unsafe {
-                unpack::<T, EIGHTS>(w, panel_rows.clone(), panel);
-                while token < end {
-                    let (panel, rows) = (panel.as_ptr(), panel_rows.len());
-                    token += match T::TILE.min(end - token) {
-                        1 => tile::<T, EIGHTS, 1>(panel, w.cols, x, token, &to, rows, next),
-                        2 => tile::<T, EIGHTS, 2>(panel, w.cols, x, token, &to, rows, next),
-                        3 => tile::<T, EIGHTS, 3>(panel, w.cols, x, token, &to, rows, next),
-                        _ => tile::<T, EIGHTS, 4>(panel, w.cols, x, token, &to, rows, next),
+            for t in 0..tokens.len() {
+                sums.add(t).write(Sums::zero());
+            }
+            let next = w.data.as_ptr().wrapping_add((row + 8 * EIGHTS) * row_bytes);
+            let mut starts = [[std::ptr::null(); 8]; EIGHTS];
+            for (lane, start) in starts.as_flattened_mut().iter_mut().enumerate() {
+                *start = w.data.as_ptr().add((row + lane).min(rows.end - 1) * row_bytes);
+            }
+            for index in 0..supers {
+                for eight in 0..EIGHTS {
+                    let here: Rows = starts[eight].map(|row| row.add(index * T::BYTES));
+                    let from = next.wrapping_add((EIGHTS * index + eight) * 8 * T::BYTES);
+                    let ahead = Ahead { from, all: 8 * EIGHTS * row_bytes };
+                    T::unpack(&here, Place::<T, EIGHTS>::new(unpacked, eight, ahead));
+                }
+                let mut t = 0;
+                while t < tokens.len() {
+                    let (first, sums) = (tokens.start + t, sums.add(t));
+                    t += match tokens.len() - t {
+                        1 => tile::<T, EIGHTS, 1>(unpacked, x, first, &at, index, sums),
+                        2 => tile::<T, EIGHTS, 2>(unpacked, x, first, &at, index, sums),
+                        3 => tile::<T, EIGHTS, 3>(unpacked, x, first, &at, index, sums),
+                        _ => tile::<T, EIGHTS, 4>(unpacked, x, first, &at, index, sums),
                     };
-                    next = std::ptr::null();
+                }
+            }
+            let count = rows.end - row;
+            for t in 0..tokens.len() {
+                for e in 0..EIGHTS.min(count.div_ceil(8)) {
+                    let to = y.ptr.add((tokens.start + t) * y.stride + row - rows.start + 8 * e);
+                    store_lanes(to, (*sums.add(t)).product::<T>(e), count - 8 * e);
                 }
             }
         }
     }
 }
 
-/// Pointers to the eight rows from `row` on, the last before `end` in place of those behind it.
+/// The unpacked super-block times that of `N` tokens. Returns `N`.
 ///
 /// # Safety
-/// The rows before `end` lie in the slice.
-#[inline]
-unsafe fn eight(w: &Weights, row: usize, end: usize) -> Rows {
-    let row_bytes = w.dtype.row_bytes(w.cols);
-    // SAFETY: the caller's.
-    std::array::from_fn(|lane| unsafe { w.data.as_ptr().add((row + lane).min(end - 1) * row_bytes) })
-}
-
-/// Fills the panel with rows; missing ones repeat the last.
-///
-/// # Safety
-/// The CPU has the instructions, the rows exist, the panel starts at a multiple of 32.
-#[inline(never)] // A function of its own in profiles.
-#[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn unpack<T: SuperBlock, const EIGHTS: usize>(w: &Weights, rows: Range<usize>, panel: &mut [u8]) {
-    for index in 0..EIGHTS {
-        // SAFETY: the rows lie in the slice, and the panel was cut into super-blocks.
-        unsafe {
-            let start = eight(w, rows.start + 8 * index, rows.end);
-            for (block, to) in panel.chunks_exact_mut(Place::<T, EIGHTS>::BYTES).enumerate() {
-                let here: Rows = start.map(|row| row.add(block * T::BYTES));
-                T::unpack(&here, Place::<T, EIGHTS>::new(to.as_mut_ptr(), index));
-            }
-        }
-    }
-}
-
-/// All rows of the panel times tokens `first..first + N`. Returns `N`.
-///
-/// # Safety
-/// The CPU has the instructions, the tokens exist, the output has an element for each of them and
-/// each of `rows`. `next` is null or where the rows of the next panel would be, to be asked for.
+/// The CPU has the instructions; tokens and sums are there.
 #[inline(never)] // A function of its own in profiles.
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn tile<T: SuperBlock, const EIGHTS: usize, const N: usize>(
-    panel: *const u8,
-    cols: usize,
+    unpacked: *const u8,
     x: &Activations,
     first: usize,
-    y: &Output,
-    rows: usize,
-    next: *const u8,
+    at: &A32Offsets,
+    index: usize,
+    sums: *mut Sums,
 ) -> usize {
-    let at = A32Offsets::of(cols);
-    let supers = cols / SUPER;
-    let mut sums = [Sums::zero(); N];
-    // SAFETY: the tokens' rows lie in their slice, the super-blocks in the panel.
+    // SAFETY: the caller's.
     unsafe {
         let x: [*const u8; N] = std::array::from_fn(|t| x.data.as_ptr().add((first + t) * x.stride));
-        for index in 0..supers {
-            if !next.is_null() {
-                let bytes = 8 * EIGHTS * T::BYTES;
-                prefetch(next.wrapping_add(index * bytes), bytes, supers * bytes);
-            }
-            let panel = panel.add(index * Place::<T, EIGHTS>::BYTES);
-            multiply::<T, EIGHTS, N>(panel, &x, &at, index, &mut sums);
-        }
-        for t in 0..N {
-            for e in 0..EIGHTS.min(rows.div_ceil(8)) {
-                let to = y.ptr.add((first + t) * y.stride + 8 * e);
-                store_lanes(to, sums[t].product::<T>(e), rows - 8 * e);
-            }
-        }
+        multiply::<T, EIGHTS, N>(unpacked, &x, at, index, &mut *sums.cast::<[Sums; N]>());
     }
     N
 }
