@@ -9,7 +9,8 @@ use crate::penalties::{bounded, latest};
 /// request 5677, 2024). The n tokens come after the last sequence breaker, and a token that is a breaker
 /// has no penalty.
 ///
-/// Linear in the tokens looked at. `marks` is 0 for each token, before and after; `lengths` is room.
+/// Linear in the tokens looked at, since breakers are in the order of [`sort`]: there are thousands of them when
+/// every token that holds a line break is one. `marks` is 0 for each token, before and after; `lengths` is room.
 pub(crate) fn penalize(
     logits: &mut [f32],
     settings: &Settings,
@@ -39,7 +40,7 @@ pub(crate) fn penalize(
         let id = follower(back);
         let Some(mark) = marks.get_mut(id as usize) else { continue };
         let length = std::mem::take(mark);
-        if length == 0 || breakers.iter().any(|breaker| breaker[..] == [id]) {
+        if length == 0 || ending_with(breakers, id).iter().any(|breaker| breaker[..] == [id]) {
             continue;
         }
         let power = libm::pow(settings.dry_base.into(), (length - allowed).into());
@@ -52,10 +53,22 @@ pub(crate) fn penalize(
 /// How many tokens come after the last breaker.
 fn since_breaker(seen: &[u32], breakers: &[Vec<u32>]) -> usize {
     let ends_here = |end: &usize| {
-        let last = seen[end - 1];
-        breakers.iter().any(|breaker| breaker.last() == Some(&last) && seen[..*end].ends_with(breaker))
+        let candidates = ending_with(breakers, seen[end - 1]);
+        candidates.iter().any(|breaker| seen[..*end].ends_with(breaker))
     };
     seen.len() - (1..=seen.len()).rev().find(ends_here).unwrap_or(0)
+}
+
+/// Brings breakers into the order in which they are found: by their last token.
+pub(crate) fn sort(breakers: &mut [Vec<u32>]) {
+    breakers.sort_by_key(|breaker| breaker.last().copied());
+}
+
+/// The breakers with that last token.
+fn ending_with(breakers: &[Vec<u32>], last: u32) -> &[Vec<u32>] {
+    let from = breakers.partition_point(|breaker| breaker.last() < Some(&last));
+    let after = breakers[from..].partition_point(|breaker| breaker.last() == Some(&last));
+    &breakers[from..from + after]
 }
 
 /// For each `back` of 1 or more, how many of the latest tokens stood `back` steps earlier too: the Z

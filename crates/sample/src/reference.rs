@@ -199,8 +199,8 @@ fn settings(u: &mut Unstructured, count: usize) -> Result<Settings> {
         settings.dry_multiplier = 0.8;
         settings.dry_allowed_length = u.int_in_range(0..=4)?;
         settings.dry_penalty_last_n = u.int_in_range(-1..=30)?;
-        for _ in 0..u.int_in_range(0..=2)? {
-            let length = u.int_in_range(1..=2)?;
+        for _ in 0..u.int_in_range(0..=6)? {
+            let length = u.int_in_range(1..=3)?;
             let breaker = (0..length).map(|_| u.int_in_range(0..=4)).collect::<Result<_>>()?;
             settings.dry_sequence_breakers.push(breaker);
         }

@@ -34,8 +34,9 @@ pub struct Sampler {
 
 impl Sampler {
     /// Refuses settings out of their range.
-    pub fn new(settings: Settings) -> Result<Sampler, SettingsError> {
+    pub fn new(mut settings: Settings) -> Result<Sampler, SettingsError> {
         settings.check()?;
+        dry::sort(&mut settings.dry_sequence_breakers);
         Ok(Sampler {
             settings,
             filters: Filters::new(),
@@ -45,7 +46,7 @@ impl Sampler {
         })
     }
 
-    /// The settings.
+    /// The settings, with the sequence breakers in an order of their own.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
