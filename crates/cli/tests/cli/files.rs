@@ -1,9 +1,9 @@
 //! Files that cannot be run, and files that the command writes.
 
-use gguf::{ElementType, Writer};
+use gguf::{ElementType, GgufFile, TensorInfo, Writer};
 use serde_json::Value as Json;
 
-use crate::support::{file, json, micro, minfer};
+use crate::support::{file, json, micro, minfer, tiny};
 
 #[test]
 fn a_file_of_an_unknown_architecture_is_shown_and_not_run() {
@@ -19,6 +19,44 @@ fn a_file_of_an_unknown_architecture_is_shown_and_not_run() {
     let shown = minfer(&["inspect", &path]).expect(0).out;
     assert!(shown.contains("some.weight") && !shown.contains("null"), "{shown}");
     minfer(&["run", &path, "hi"]).refused(1, &[&path, "mystery"]);
+}
+
+/// A whole model, but that one tensor is of a type that the engine does not compute with.
+fn with_unsupported_type(name: &str) -> Vec<u8> {
+    let model = GgufFile::open(tiny()).unwrap();
+    let mut writer = Writer::new();
+    for (key, value) in model.metadata().iter() {
+        writer.key(key, value.clone()).unwrap();
+    }
+    for tensor in model.tensors() {
+        let ty = if tensor.name == name { ElementType::IQ2_XXS } else { tensor.ty };
+        writer.tensor(&tensor.name, &tensor.dims, ty).unwrap();
+    }
+    let bytes = |info: &TensorInfo| {
+        let mut bytes = model.data(model.tensor(&info.name).unwrap()).to_vec();
+        bytes.truncate(info.bytes as usize);
+        bytes
+    };
+    writer.to_vec(bytes).unwrap()
+}
+
+#[test]
+fn a_tensor_of_an_unsupported_type_is_shown_and_refused_with_types_that_would_serve() {
+    let name = "blk.1.attn_q.weight";
+    let (_folder, path) = file("odd.gguf", &with_unsupported_type(name));
+    let found = json(&["inspect", &path, "--json"]);
+    assert_eq!(found["runs"], false);
+    assert_eq!(
+        (&found["types"]["IQ2_XXS"]["tensors"], &found["types"]["IQ2_XXS"]["supported"]),
+        (&1.into(), &false.into())
+    );
+    let others = found["types"].as_object().unwrap().iter().filter(|(ty, _)| *ty != "IQ2_XXS");
+    assert!(others.map(|(_, counts)| &counts["supported"]).all(|supported| supported == true), "{found}");
+    let expected = [name, "IQ2_XXS", "Q8_0", "Q4_K"];
+    assert!(expected.iter().all(|word| found["why_not"].as_str().unwrap().contains(word)), "{found}");
+    let shown = minfer(&["inspect", &path]).expect(0).out;
+    assert!(shown.lines().any(|line| line.contains("IQ2_XXS") && line.contains("not supported")), "{shown}");
+    minfer(&["run", &path, "hi"]).refused(1, &[&[&path[..]], &expected[..]].concat());
 }
 
 #[test]
