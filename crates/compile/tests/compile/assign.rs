@@ -2,7 +2,7 @@
 
 use backend::{Device, Null};
 use compile::{CompileError, DeviceId, Options, assign};
-use graph::{DType, Extents, InPlace, NodeId, Op, Shape};
+use graph::{DType, Extents, InPlace, NodeId, Op, Shape, Source};
 
 use crate::common::*;
 
@@ -84,8 +84,8 @@ type Rule = fn(NodeId) -> usize;
 
 #[test]
 fn a_region_and_its_nodes_share_a_device() {
-    for arch in ["llama", "qwen2"] {
-        let graph = body(&model(arch, "micro", "Q8_0", 3));
+    for (arch, layers) in ARCHITECTURES {
+        let graph = body(&model(arch, "micro", "Q8_0", layers));
         let nulls = nulls(3);
         let rules: [(&str, Rule); 4] = [
             ("one after the other", |id| id.0 as usize % 3),
@@ -103,7 +103,12 @@ fn a_region_and_its_nodes_share_a_device() {
                     let home = *homes[region.0 as usize].get_or_insert(device);
                     assert_eq!(home, device, "{what}: {}", graph.node(id).name);
                 }
-                if facts.reads.is_empty() && facts.writes.is_empty() {
+                if facts.view {
+                    let Source::Node { node, .. } = graph.value(graph.node(id).inputs[0]).source else {
+                        panic!("only products are looked into");
+                    };
+                    assert_eq!(devices[node.0 as usize], device, "{what}: a view is where its bytes are");
+                } else if facts.reads.is_empty() && facts.writes.is_empty() {
                     assert_eq!(device.0, rule(id), "{what}: a node that is free to go has its way");
                 }
             }

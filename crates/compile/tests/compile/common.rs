@@ -105,11 +105,24 @@ pub fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
     a.start < b.end && b.start < a.end
 }
 
-/// A random model of two layers, or more.
+/// The architectures, and of those that have windows enough layers for both kinds.
+pub const ARCHITECTURES: [(&str, usize); 7] =
+    [("llama", 2), ("qwen2", 2), ("qwen3", 2), ("qwen3moe", 2), ("gemma2", 3), ("gemma3", 7), ("phi3", 2)];
+
+/// A random model of so many layers.
 pub fn model(arch: &str, preset: &str, quant: &str, layers: usize) -> Model {
+    model_with(arch, preset, quant, layers, &[])
+}
+
+/// The same with more keys.
+pub fn model_with(arch: &str, preset: &str, quant: &str, layers: usize, keys: &[(&str, u32)]) -> Model {
     let bytes = synthetic::build(arch, preset, quant, 1, Some(layers)).unwrap();
     let file = GgufFile::from_bytes(&bytes).unwrap();
-    Model::new(file.metadata(), Tensors::of(&file)).unwrap()
+    let mut metadata = file.metadata().clone();
+    for (key, value) in keys {
+        metadata.insert(*key, *value).unwrap();
+    }
+    Model::new(&metadata, Tensors::of(&file)).unwrap()
 }
 
 /// Its body for a context of 128 and an f16 cache.

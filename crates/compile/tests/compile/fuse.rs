@@ -3,7 +3,7 @@
 use backend::{Caps, Device, Fused, Null};
 use compile::{DeviceId, Options, Placed, place};
 use graph::op::{Quantize, RmsNorm};
-use graph::{DType, Graph, NodeId, Op, Shape};
+use graph::{DType, Graph, Node, NodeId, Op, Shape};
 
 use crate::common::*;
 
@@ -11,7 +11,11 @@ use crate::common::*;
 fn found(graph: &Graph) -> Fused {
     let any = |is: fn(&Op, usize) -> bool| graph.nodes.iter().any(|n| is(&n.op, n.inputs.len()));
     Fused {
-        quantize: !graph.nodes.iter().any(|n| matches!(n.op, Op::Quantize(_)) && n.name.contains("norm")),
+        // Where there are experts, the norm before them is read by their router as well.
+        quantize: !graph
+            .nodes
+            .iter()
+            .any(|n| matches!(n.op, Op::Quantize(_)) && n.name.contains("attn_norm")),
         mat_mul_many: any(|op, inputs| matches!(op, Op::MatMul(_)) && inputs > 2),
         mat_mul_glu: any(|op, _| matches!(op, Op::MatMulGlu(_))),
         bias_rope_store: any(|op, _| matches!(op, Op::KvStore(store) if store.rope.is_some())),
@@ -21,8 +25,9 @@ fn found(graph: &Graph) -> Fused {
 
 #[test]
 fn fusion_switches_are_independent() {
-    for (arch, quant) in [("llama", "Q8_0"), ("qwen2", "Q8_0"), ("qwen2", "F32")] {
-        let model = model(arch, "micro", quant, 2);
+    let quants = |(arch, layers)| ["Q8_0", "F32"].map(|quant| (arch, layers, quant));
+    for (arch, layers, quant) in ARCHITECTURES.into_iter().flat_map(quants) {
+        let model = model(arch, "micro", quant, layers);
         let nulls = nulls(2);
         let devices = as_devices(&nulls);
         for fusions in fusion_switches() {
@@ -36,7 +41,10 @@ fn fusion_switches_are_independent() {
                     place(graph, &devices, &|id: NodeId| preferred[id.0 as usize], &fusions).unwrap();
                 graph::validate(&placed.graph).unwrap();
                 // Nothing is quantized for float weights.
-                let expected = Fused { quantize: fusions.quantize || quant == "F32", ..fusions };
+                let quantize = fusions.quantize || quant == "F32";
+                // The products of experts are not fused.
+                let mat_mul_glu = fusions.mat_mul_glu && arch != "qwen3moe";
+                let expected = Fused { quantize, mat_mul_glu, ..fusions };
                 assert_eq!(found(&placed.graph), expected, "{arch} {quant}, split: {split}");
                 let options = Options { fusions, ..Options::new(CAPACITY) };
                 let memory = compile::plan(&placed, &devices, &options).unwrap();
@@ -61,22 +69,24 @@ fn a_device_without_a_fused_operation_does_not_get_it() {
 fn fusions_never_cross_devices() {
     // One device after the other: no two neighbours are together.
     let nulls = nulls(3);
-    for arch in ["llama", "qwen2"] {
-        let graph = body(&model(arch, "micro", "F32", 2));
+    for (arch, layers) in ARCHITECTURES {
+        let graph = body(&model(arch, "micro", "F32", layers));
         // Regions bind stores and attention; every other node is alone among its neighbours.
         let prefer = |id: NodeId| DeviceId(id.0 as usize % 3);
         let devices = compile::assign(&graph, &as_devices(&nulls), &prefer).unwrap();
         let before = Placed { graph: graph.clone(), devices };
         let after = place(graph, &as_devices(&nulls), &prefer, &Fused::ALL).unwrap();
-        let device_of = |name: &str| {
-            let index = before.graph.nodes.iter().position(|n| n.name == name).unwrap();
+        let device_of = |is: &dyn Fn(&Node) -> bool| {
+            let index = before.graph.nodes.iter().position(is).unwrap();
             before.devices[index]
         };
         for (node, device) in after.graph.nodes.iter().zip(&after.devices) {
-            assert_eq!(device_of(&node.name), *device, "{} moved", node.name);
+            assert_eq!(device_of(&|n| n.name == node.name), *device, "{} moved", node.name);
             // A value that a node of the old graph wrote is still written on that node's device.
             for output in &node.outputs {
-                assert_eq!(device_of(&after.graph.value(*output).name), *device);
+                let name = &after.graph.value(*output).name;
+                let writes = |n: &Node| n.outputs.iter().any(|v| before.graph.value(*v).name == *name);
+                assert_eq!(device_of(&writes), *device);
             }
         }
     }

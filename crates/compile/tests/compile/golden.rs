@@ -6,6 +6,7 @@ use std::path::Path;
 use backend::{At, Fused, Operand};
 use compile::{DeviceId, MemoryPlan, Options, Placed, Program};
 use graph::{Extents, NodeId};
+use models::Model;
 
 use crate::common::*;
 
@@ -14,18 +15,30 @@ const EXTENTS: Extents = Extents { tokens: 8, outputs: 3, sequences: 2 };
 
 #[test]
 fn passes_on_llama_are_as_written_down() {
-    passes("llama");
+    passes(&model("llama", "micro", "Q8_0", 2));
 }
 
 #[test]
 fn passes_on_qwen2_are_as_written_down() {
-    passes("qwen2");
+    passes(&model("qwen2", "micro", "Q8_0", 2));
+}
+
+/// A layer with a window and one without.
+#[test]
+fn passes_on_gemma3_are_as_written_down() {
+    let period = ("gemma3.attention.sliding_window_pattern", 2);
+    passes(&model_with("gemma3", "micro", "Q8_0", 2, &[period]));
+}
+
+#[test]
+fn passes_on_qwen3moe_are_as_written_down() {
+    passes(&model("qwen3moe", "micro", "Q8_0", 2));
 }
 
 /// Every pass on one device, and the calls on two.
-fn passes(arch: &str) {
-    let model = model(arch, "micro", "Q8_0", 2);
-    let graph = body(&model);
+fn passes(model: &Model) {
+    let arch = model.config.arch.name;
+    let graph = body(model);
     let options = Options::new(EXTENTS);
     let one = nulls(1);
     let one = as_devices(&one);

@@ -1,7 +1,7 @@
 //! Programs of real shapes.
 
 use backend::Fused;
-use compile::{DeviceId, Options};
+use compile::{Arena, DeviceId, Options};
 use gguf::{ElementType, GgufFile, Writer};
 use graph::{DType, Extents, Graph, NodeId};
 use models::{BodyParams, Model, Tensors};
@@ -81,34 +81,56 @@ fn packed_arena_is_at_the_lower_bound_for_model_graphs() {
         shaped(&Sizes { arch: "llama", embd: 576, ff: 1536, heads: 9, kv_heads: 3, tied: true }),
         shaped(&Sizes { arch: "llama", embd: 2048, ff: 2816, heads: 32, kv_heads: 8, tied: false }),
         shaped(&Sizes { arch: "qwen2", embd: 896, ff: 4864, heads: 14, kv_heads: 2, tied: true }),
+        model("qwen3", "tiny", "Q4_K_M", 8),
+        model("qwen3moe", "tiny", "Q4_K_M", 8),
+        model("qwen3moe", "micro", "F32", 24),
+        model("gemma2", "tiny", "Q8_0", 8),
+        model("gemma3", "tiny", "Q4_K_M", 12),
+        model("phi3", "tiny", "Q8_0", 8),
     ];
+    for model in &models {
+        for (what, arena) in arenas(model) {
+            assert_eq!(arena.bytes, arena.bytes_lower_bound, "{what}");
+        }
+    }
+}
+
+/// With every fusion no order of packing meets the bound of this one; whether some plan does is not known.
+#[test]
+fn packed_arena_of_a_narrow_gemma3_is_near_the_lower_bound() {
+    for (what, arena) in arenas(&model("gemma3", "micro", "F32", 14)) {
+        let bound = arena.bytes_lower_bound;
+        assert!(arena.bytes * 1000 <= bound * 1085, "{what}: {} bytes, at least {bound}", arena.bytes);
+    }
+}
+
+/// The arenas of body and head, for one token and for many, with and without fusions, on one device and on two.
+fn arenas(model: &Model) -> Vec<(String, Arena)> {
     let nulls = nulls(2);
     let devices = as_devices(&nulls);
-    for model in &models {
-        let body = model.body(&BodyParams::new(4096, DType::F16)).unwrap();
-        let head = model.head().unwrap();
-        for tokens in [1, 64, 440, 512] {
-            for outputs in [1, tokens] {
-                for fusions in [Fused::ALL, Fused::NONE] {
-                    let capacity = Extents { tokens, outputs, sequences: 4 };
-                    let options = Options { fusions, ..Options::new(capacity) };
-                    for (graph, name) in [(&body, "body"), (&head, "head")] {
-                        for preferred in [vec![DeviceId(0); graph.nodes.len()], last_layer_on_second(graph)] {
-                            let prefer = |id: NodeId| preferred[id.0 as usize];
-                            let program =
-                                compile::compile(graph.clone(), &devices, &prefer, &options).unwrap();
-                            for arena in &program.arenas {
-                                let what =
-                                    format!("{} {name} {capacity:?} {fusions:?}", model.config.arch.name);
-                                assert_eq!(arena.bytes, arena.bytes_lower_bound, "{what}");
-                                assert!(arena.bytes <= arena.bytes_naive, "{what}");
-                            }
-                        }
+    let body = model.body(&BodyParams::new(4096, DType::F16)).unwrap();
+    let head = model.head().unwrap();
+    let mut arenas = Vec::new();
+    for tokens in [1, 64, 440, 512] {
+        for (outputs, fusions) in
+            [(1, Fused::ALL), (1, Fused::NONE), (tokens, Fused::ALL), (tokens, Fused::NONE)]
+        {
+            let capacity = Extents { tokens, outputs, sequences: 4 };
+            let options = Options { fusions, ..Options::new(capacity) };
+            for (graph, name) in [(&body, "body"), (&head, "head")] {
+                for preferred in [vec![DeviceId(0); graph.nodes.len()], last_layer_on_second(graph)] {
+                    let prefer = |id: NodeId| preferred[id.0 as usize];
+                    let program = compile::compile(graph.clone(), &devices, &prefer, &options).unwrap();
+                    for arena in program.arenas {
+                        let what = format!("{} {name} {capacity:?} {fusions:?}", model.config.arch.name);
+                        assert!(arena.bytes <= arena.bytes_naive, "{what}");
+                        arenas.push((what, arena));
                     }
                 }
             }
         }
     }
+    arenas
 }
 
 #[test]
@@ -130,9 +152,9 @@ fn fusions_and_in_place_never_need_more_memory() {
 
 #[test]
 fn programs_are_deterministic() {
-    for arch in ["llama", "qwen2"] {
+    for (arch, layers) in ARCHITECTURES {
         let make = || {
-            let model = model(arch, "micro", "Q8_0", 3);
+            let model = model(arch, "micro", "Q8_0", layers);
             let graph: Graph = body(&model);
             let preferred = last_layer_on_second(&graph);
             let nulls = nulls(2);
