@@ -53,6 +53,8 @@ impl Parts<'_> {
         let (n_embd, bias) = (config.n_embd, config.qkv_bias);
         let widths = [config.n_embd_q(), config.n_embd_kv(), config.n_embd_kv()];
         let fused = config.fused_tensors;
+        // What a file states may have any sum: too large a one is no tensor's.
+        let all = widths.iter().fold(0usize, |sum, width| sum.saturating_add(*width));
         let mut first = 0;
         let mut out = [x; 3];
         for ((value, width), part) in out.iter_mut().zip(widths).zip(["attn_q", "attn_k", "attn_v"]) {
@@ -60,7 +62,7 @@ impl Parts<'_> {
             *value = if fused {
                 // All rows of Q, then all of K, then all of V.
                 let tensor = format!("blk.{layer}.attn_qkv.weight");
-                let weight = self.matrix_rows(&tensor, n_embd, widths.iter().sum(), first..first + width)?;
+                let weight = self.matrix_rows(&tensor, n_embd, all, first..first + width)?;
                 first += width;
                 self.builder.one(&name, MatMul, &[x, weight])?
             } else {

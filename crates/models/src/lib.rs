@@ -52,8 +52,14 @@ impl Model {
     ) -> Result<Model, ModelError> {
         let config = Config::read(metadata, &tensors, overrides)?;
         let model = Model { config, tensors };
-        let params = BodyParams::new(PAGE_POSITIONS, graph::DType::F32);
-        model.body(&params)?;
+        // Short and long contexts may read other tensors.
+        let contexts = match model.config.rope.factors {
+            RopeFactors::LongShort { original } => vec![original, original + 1],
+            RopeFactors::None | RopeFactors::Freqs => vec![PAGE_POSITIONS],
+        };
+        for n_ctx in contexts {
+            model.body(&BodyParams::new(n_ctx, graph::DType::F32))?;
+        }
         model.head()?;
         Ok(model)
     }

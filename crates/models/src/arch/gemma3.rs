@@ -34,7 +34,10 @@ fn configure(config: &mut Config, keys: &Keys) -> Result<(), ModelError> {
             ..config.rope.clone()
         };
         let layers = keys.window_layers("attention.sliding_window_pattern", PERIOD, config.n_layer)?;
-        config.window = Some(Window { positions, layers, rope: Some(rope) });
+        // Where all are full, nothing is ever let go of.
+        if layers.contains(&true) {
+            config.window = Some(Window { positions, layers, rope: Some(rope) });
+        }
     }
     Ok(())
 }

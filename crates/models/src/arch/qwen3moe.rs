@@ -16,7 +16,14 @@ pub static QWEN3MOE: Architecture = Architecture {
             return Err(keys.refuse("expert_used_count", used, format!("at most expert_count, {count}")));
         }
         // `feed_forward_length` is the width of a dense layer that there is none of.
-        let n_ff = keys.count_or("expert_feed_forward_length", config.n_ff / used)?;
+        let n_ff = match keys.optional_count("expert_feed_forward_length")? {
+            Some(n_ff) => n_ff,
+            None if config.n_ff >= used => config.n_ff / used,
+            None => {
+                let expected = format!("at least expert_used_count, {used}");
+                return Err(keys.refuse("feed_forward_length", config.n_ff, expected));
+            }
+        };
         config.experts = Some(Experts { count, used, n_ff });
         Ok(())
     },

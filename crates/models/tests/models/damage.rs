@@ -2,7 +2,8 @@
 
 use arbtest::arbitrary::{Result, Unstructured};
 use gguf::{Array, ElementType, StrArray, Value};
-use models::{Model, ModelError, Tensors};
+use graph::DType;
+use models::{ARCHITECTURES, BodyParams, Model, ModelError, Tensors};
 
 use crate::common::*;
 
@@ -154,6 +155,127 @@ fn the_vocabulary_agrees_with_the_table() {
     assert_eq!(model.config.n_vocab, 320);
 }
 
+/// The message of the error that one key of another architecture brings.
+#[track_caller]
+fn one_of(arch: &str, key: &str, value: impl Into<Value>) -> String {
+    let key = format!("{arch}.{key}");
+    let error = model_with(arch, &[(&key, Some(value.into()))]).expect_err("refused").to_string();
+    assert!(error.starts_with(&format!("key {key} is ")) || error.starts_with("tensor "), "{error}");
+    error
+}
+
+#[test]
+fn counts_of_experts_must_be_possible() {
+    for key in ["expert_count", "expert_used_count", "expert_feed_forward_length"] {
+        let error = one_of("qwen3moe", key, 0u32);
+        assert_eq!(error, format!("key qwen3moe.{key} is 0: expected at least 1"));
+    }
+    for used in [7u32, u32::MAX] {
+        let expected = format!("key qwen3moe.expert_used_count is {used}: expected at most expert_count, 6");
+        assert_eq!(one_of("qwen3moe", "expert_used_count", used), expected);
+    }
+    let error = one_of("qwen3moe", "expert_count", 7u32);
+    assert_eq!(error, "tensor blk.0.ffn_gate_inp.weight has shape [64, 6]: expected [64, 7]");
+    let error = one_of("qwen3moe", "expert_feed_forward_length", 97u32);
+    assert_eq!(error, "tensor blk.0.ffn_gate_exps.weight has shape [64, 96, 6]: expected [64, 97, 6]");
+    // Not stated, it is a part of the dense width: 160 / 2.
+    let length = "qwen3moe.expert_feed_forward_length";
+    let error = model_with("qwen3moe", &[(length, None)]).unwrap_err().to_string();
+    assert_eq!(error, "tensor blk.0.ffn_gate_exps.weight has shape [64, 96, 6]: expected [64, 80, 6]");
+    let narrow = ("qwen3moe.feed_forward_length", Some(192u32.into()));
+    model_with("qwen3moe", &[(length, None), narrow]).unwrap();
+    let nothing = ("qwen3moe.feed_forward_length", Some(1u32.into()));
+    let error = model_with("qwen3moe", &[(length, None), nothing]).unwrap_err().to_string();
+    assert_eq!(error, "key qwen3moe.feed_forward_length is 1: expected at least expert_used_count, 2");
+    for key in ["expert_count", "expert_used_count"] {
+        let key = format!("qwen3moe.{key}");
+        let error = model_with("qwen3moe", &[(&key, None)]).unwrap_err().to_string();
+        assert!(error.contains(&key) && error.contains("missing"), "{error}");
+    }
+}
+
+#[test]
+fn patterns_of_windows_have_a_flag_a_layer_or_a_period() {
+    let key = "gemma3.attention.sliding_window_pattern";
+    let windows = |value: Value| {
+        let config = model_with("gemma3", &[(key, Some(value))]).unwrap().config;
+        (0..7).map(|layer| config.window_of(layer).is_some()).collect::<Vec<_>>()
+    };
+    let flags = vec![true, false, false, true, true, false, true];
+    assert_eq!(windows(flags.clone().into()), flags);
+    let numbers: Vec<u32> = flags.iter().map(|f| u32::from(*f)).collect();
+    assert_eq!(windows(numbers.into()), flags);
+    assert_eq!(windows(3u32.into()), [true, true, false, true, true, false, true]);
+    assert_eq!(windows(u32::MAX.into()), [true; 7]);
+    assert_eq!(windows(1u32.into()), [false; 7], "every layer is the last of its period");
+
+    assert_eq!(
+        one_of("gemma3", "attention.sliding_window_pattern", 0u32),
+        format!("key {key} is 0: expected at least 1")
+    );
+    for n in [0, 6, 8] {
+        let error = one_of("gemma3", "attention.sliding_window_pattern", vec![true; n]);
+        assert_eq!(error, format!("key {key} is {n} flags: expected one a layer, 7"));
+    }
+    for value in [Value::from("all"), Value::from(vec![1.0f32; 7])] {
+        let error = model_with("gemma3", &[(key, Some(value))]).unwrap_err().to_string();
+        assert!(error.contains(key), "{error}");
+    }
+}
+
+#[test]
+fn windows_are_where_layers_have_them() {
+    let window = |arch: &str, value: Option<Value>| {
+        model_with(arch, &[(&format!("{arch}.attention.sliding_window"), value)]).map(|m| m.config.window)
+    };
+    for none in [None, Some(0u32.into())] {
+        assert_eq!(window("gemma3", none).unwrap(), None, "all layers are full");
+    }
+    assert_eq!(window("gemma2", None).unwrap().unwrap().positions, 4096);
+    let error = window("gemma2", Some(0u32.into())).unwrap_err().to_string();
+    assert_eq!(error, "key gemma2.attention.sliding_window is 0: expected at least 1");
+    assert_eq!(window("phi3", Some(7u32.into())).unwrap(), None);
+    // Layers that are all full give nothing back.
+    let period = ("gemma3.attention.sliding_window_pattern", Some(1u32.into()));
+    assert_eq!(model_with("gemma3", &[period]).unwrap().config.window, None);
+}
+
+#[test]
+fn caps_are_finite_and_zero_is_none() {
+    let expected = |arch: &str, key: &str, shown: &str| {
+        format!("key {arch}.{key} is {shown}: expected a finite number from 0")
+    };
+    for (value, shown) in [(f32::NAN, "NaN"), (f32::INFINITY, "inf"), (-1.0, "-1")] {
+        for (arch, key) in [
+            ("gemma2", "attn_logit_softcapping"),
+            ("gemma2", "final_logit_softcapping"),
+            ("gemma3", "final_logit_softcapping"),
+        ] {
+            assert_eq!(one_of(arch, key, value), expected(arch, key, shown));
+        }
+    }
+    let caps = |arch: &str, value: Option<f32>| {
+        let keys = ["attn_logit_softcapping", "final_logit_softcapping"].map(|key| format!("{arch}.{key}"));
+        let changes = keys.each_ref().map(|key| (key.as_str(), value.map(Value::from)));
+        let config = model_with(arch, &changes).unwrap().config;
+        (config.attention_soft_cap, config.final_soft_cap)
+    };
+    assert_eq!(caps("gemma2", None), (Some(50.0), Some(30.0)));
+    assert_eq!(caps("gemma2", Some(0.0)), (None, None));
+    assert_eq!(caps("gemma3", None), (None, None));
+    assert_eq!(caps("gemma3", Some(20.0)), (None, Some(20.0)), "never a cap of scores");
+}
+
+#[test]
+fn factors_for_long_and_short_contexts_are_both_checked() {
+    let cut = |t: Tensor| Some(Tensor { dims: vec![5], ..t });
+    for name in ["rope_factors_long.weight", "rope_factors_short.weight"] {
+        assert_eq!(tensor("phi3", name, cut), format!("tensor {name} has shape [5]: expected [6]"));
+    }
+    let error = tensor("phi3", "rope_factors_short.weight", |_| None);
+    assert_eq!(error, "tensor rope_factors_short.weight is missing: expected shape [6]");
+}
+
 /// The message of the error that a change of a tensor brings.
 #[track_caller]
 fn tensor(arch: &str, name: &str, change: impl Fn(Tensor) -> Option<Tensor>) -> String {
@@ -211,12 +333,33 @@ fn tensors_of_another_type_are_named_with_the_types_that_serve() {
 }
 
 #[test]
+fn sizes_whose_sum_is_too_large_for_a_number_are_no_tensor() {
+    let keys = ["head_count", "head_count_kv", "key_length", "value_length"];
+    let keys = keys.map(|key| format!("phi3.attention.{key}"));
+    let changes = keys.each_ref().map(|key| (key.as_str(), Some(u32::MAX.into())));
+    let error = model_with("phi3", &changes).unwrap_err().to_string();
+    assert!(error.starts_with("tensor blk.0.attn_qkv.weight has shape [64, 96]: expected [64, "), "{error}");
+}
+
+#[test]
 fn any_number_in_any_key_gives_an_error_or_a_model() {
-    let file = file("llama", "micro");
-    let keys: Vec<String> = file.metadata().iter().map(|(key, _)| key.to_owned()).collect();
-    let optional = ["attention.key_length", "attention.value_length", "rope.scaling.type"];
-    let keys: Vec<String> =
-        keys.into_iter().chain(optional.iter().map(|key| format!("llama.{key}"))).collect();
+    let optional = [
+        "attention.key_length",
+        "attention.value_length",
+        "attention.sliding_window_pattern",
+        "rope.scaling.type",
+        "rope.scaling.factor",
+        "rope.freq_base_swa",
+    ];
+    let files = ARCHITECTURES.map(|arch| {
+        let file = file(arch.name, "micro");
+        // Tokens are no numbers, and a change of the architecture is another test.
+        let own =
+            file.metadata().iter().map(|(key, _)| key.to_owned()).filter(|key| key.starts_with(arch.name));
+        let keys: Vec<String> =
+            own.chain(optional.iter().map(|key| format!("{}.{key}", arch.name))).collect();
+        (file, keys)
+    });
     let number = |u: &mut Unstructured| -> Result<Value> {
         let small = [0u32, 1, 2, 3, 4, 7, 16, 32, 64, 65, 160, 320, 1 << 16, 1 << 31, u32::MAX];
         Ok(match u.int_in_range(0..=4)? {
@@ -227,15 +370,17 @@ fn any_number_in_any_key_gives_an_error_or_a_model() {
         })
     };
     arbtest::arbtest(|u| {
+        let (file, keys) = u.choose(&files)?;
         let mut changes = Vec::new();
-        for _ in 0..u.int_in_range(1..=3)? {
-            let key = u.choose(&keys)?.as_str();
+        for _ in 0..u.int_in_range(1..=4)? {
+            let key = u.choose(keys)?.as_str();
             if changes.iter().all(|(k, _)| *k != key) {
                 changes.push((key, Some(number(u)?)));
             }
         }
-        match Model::new(&with_keys(file.metadata(), &changes), Tensors::of(&file)) {
+        match Model::new(&with_keys(file.metadata(), &changes), Tensors::of(file)) {
             Ok(model) => {
+                graph::validate(&model.body(&BodyParams::new(4096, DType::F16)).unwrap()).unwrap();
                 graph::validate(&model.head().unwrap()).unwrap();
             }
             Err(ModelError::Graph(error)) => panic!("{changes:?} reached the builder: {error}"),
