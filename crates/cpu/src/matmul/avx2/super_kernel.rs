@@ -89,10 +89,11 @@ unsafe fn pass<T: SuperBlock, const EIGHTS: usize>(
                 let mut t = 0;
                 while t < tokens.len() {
                     let (first, sums) = (tokens.start + t, sums.add(t));
-                    t += match tokens.len() - t {
-                        1 => tile::<T, EIGHTS, 1>(unpacked, x, first, &at, index, sums),
-                        2 => tile::<T, EIGHTS, 2>(unpacked, x, first, &at, index, sums),
-                        3 => tile::<T, EIGHTS, 3>(unpacked, x, first, &at, index, sums),
+                    // With several parts the integers of four tokens would not stay in registers.
+                    t += match (T::PARTS, tokens.len() - t) {
+                        (_, 1) => tile::<T, EIGHTS, 1>(unpacked, x, first, &at, index, sums),
+                        (_, 2) => tile::<T, EIGHTS, 2>(unpacked, x, first, &at, index, sums),
+                        (_, 3) | (2.., _) => tile::<T, EIGHTS, 3>(unpacked, x, first, &at, index, sums),
                         _ => tile::<T, EIGHTS, 4>(unpacked, x, first, &at, index, sums),
                     };
                 }
