@@ -4,9 +4,10 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use runtime::{Item, Memory, Rows, SeqId};
-use sample::{SampleError, Sampler, Settings};
-use text::{StopMatcher, StreamDecoder, Tokenizer};
+use sample::Settings;
+use text::{StopMatcher, StreamDecoder};
 
+use crate::choice::Choice;
 use crate::{Error, Session, TokenLogprobs};
 
 /// What to generate.
@@ -270,50 +271,5 @@ impl Answer {
             decode_time: self.first_token_at.map_or(Duration::ZERO, |at| at.elapsed()),
             memory: Memory::default(),
         }
-    }
-}
-
-/// The next choice of one answer.
-struct Choice {
-    sampler: Sampler,
-    n_vocab: usize,
-    /// Prompt and answer so far.
-    history: Vec<u32>,
-    position: usize,
-    /// How many others are asked for with each token, and what was found.
-    n_logprobs: Option<usize>,
-    logprobs: Vec<TokenLogprobs>,
-}
-
-impl Choice {
-    fn new(tokenizer: &Tokenizer, prompt: &[u32], options: &GenerateOptions) -> Result<Choice, Error> {
-        let n_vocab = tokenizer.n_vocab();
-        let mut settings = options.sampling.clone();
-        // Known before the prompt is read, so said before it is.
-        if let Some((id, _)) = settings.logit_bias.iter().find(|(id, _)| *id as usize >= n_vocab) {
-            let error = SampleError::IdOutOfRange { id: *id, count: n_vocab };
-            return Err(Error::Sample { position: 0, error });
-        }
-        if options.ignore_eos {
-            settings.logit_bias.extend(tokenizer.eog().iter().map(|id| (*id, f32::NEG_INFINITY)));
-        }
-        Ok(Choice {
-            sampler: Sampler::new(settings)?,
-            n_vocab,
-            history: prompt.to_vec(),
-            position: 0,
-            n_logprobs: options.logprobs,
-            logprobs: Vec::new(),
-        })
-    }
-
-    fn make(&mut self, logits: &[f32]) -> Result<u32, SampleError> {
-        // Rows beyond the vocabulary are padding of the matrix.
-        let logits = &logits[..self.n_vocab.min(logits.len())];
-        let token = self.sampler.sample(logits, &self.history, self.position as u64)?;
-        if let Some(n) = self.n_logprobs {
-            self.logprobs.push(TokenLogprobs::new(logits, token, n)?);
-        }
-        Ok(token)
     }
 }

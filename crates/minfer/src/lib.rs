@@ -18,10 +18,17 @@
 //! # Ok::<(), minfer::Error>(())
 //! ```
 //!
+//! [`LoadOptions`] says where the weights are and how positions turn; [`SessionOptions`] how a session runs, without a
+//! change of its answers; [`GenerateOptions`] how tokens are chosen ([`Sampling`]), which texts end an answer, and
+//! whether it is told how likely each token was. The sink of [`Session::generate`] ends an answer by
+//! [`ControlFlow::Break`](std::ops::ControlFlow::Break), at any token. Who keeps several sequences works with
+//! [`Session::engine`] and the parts that `generate` is made of: [`Sampler`], [`StreamDecoder`], [`StopMatcher`].
+//!
 //! Everything is a value that the caller owns: nothing is printed, no signal is caught, no environment variable
 //! is read, and several models and sessions live side by side.
 
 mod breakers;
+mod choice;
 mod context;
 mod dump;
 mod error;
@@ -46,9 +53,12 @@ pub use session::{KV_TYPES, Session, SessionOptions};
 
 pub use backend::Fused;
 pub use cpu::{Isa, ThreadPool, Topology, brand as cpu_brand, default_threads};
-pub use gguf::{GgufFile, Residence};
+pub use gguf::{Error as GgufError, GgufFile, Residence};
 pub use graph::DType;
-pub use models::{ARCHITECTURES, Config, RopeOverrides, RopeScalingKind};
-pub use runtime::{Item, Memory, Rows, SeqId};
-pub use sample::{Settings as Sampling, SettingsError};
-pub use text::{DateTime, EncodeOptions, PreTokenizer, Tokenizer};
+pub use models::{ARCHITECTURES, Config, ModelError, RopeOverrides, RopeScalingKind};
+pub use runtime::{Engine, Item, Memory, Rows, RuntimeError, SeqId};
+pub use sample::{SampleError, Sampler, Settings as Sampling, SettingsError, argmax, logprobs, top_n};
+pub use text::{
+    DateTime, EncodeOptions, Error as TextError, PreTokenizer, StopMatcher, StreamDecoder, TemplateError,
+    Tokenizer,
+};

@@ -20,6 +20,16 @@ fn hash(model: Model) -> u64 {
 }
 
 #[test]
+fn models_are_shared_between_threads_and_sessions_go_from_one_to_another() {
+    fn shared<T: Send + Sync>() {}
+    fn sent<T: Send>() {}
+    shared::<Model>();
+    shared::<minfer::Error>();
+    sent::<minfer::Session>();
+    sent::<minfer::Generation>();
+}
+
+#[test]
 fn a_model_read_into_memory_answers_as_the_mapped_one_and_does_not_need_its_file() {
     let (folder, path) = file();
     let mapped = hash(Model::load(&path).unwrap());
