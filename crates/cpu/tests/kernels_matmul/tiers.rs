@@ -150,6 +150,36 @@ fn tiers_agree_on_wide_rows_at_the_ends_of_the_integer_range() {
     }
 }
 
+/// Zeros, subnormals, the largest, infinities and NaNs as scales give the same bits, or NaN everywhere.
+#[test]
+fn tiers_agree_on_scales_of_any_kind() {
+    let mut random = Random(0x6666_1234_0000_0001);
+    let halves: [u16; 9] = [0, 0x8000, 1, 0x83ff, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00];
+    for dtype in quantized() {
+        let (cols, rows, tokens) = (2 * dtype.block_elements(), 21, 6);
+        for _ in 0..20 {
+            let mut data = random.weights(dtype, cols * rows);
+            for block in data.chunks_exact_mut(dtype.block_bytes()) {
+                for (at, _) in scales(dtype) {
+                    if random.below(3) == 0 {
+                        let half = halves[random.below(halves.len())];
+                        block[*at..][..2].copy_from_slice(&half.to_le_bytes());
+                    }
+                }
+            }
+            let x = pack(dtype, &random.activations(cols * tokens), cols);
+            let w = Weights { dtype, cols, rows, data: &data };
+            let expected = products(Isa::Scalar, &w, 0..rows, &x, tokens);
+            for isa in tiers() {
+                for (found, expected) in products(isa, &w, 0..rows, &x, tokens).iter().zip(&expected) {
+                    let same = found.to_bits() == expected.to_bits() || (found.is_nan() && expected.is_nan());
+                    assert!(same, "{isa} {dtype}: {found}, expected {expected}");
+                }
+            }
+        }
+    }
+}
+
 /// One matrix, cut into batches and ranges of every kind, gives the numbers of the whole.
 #[test]
 fn batches_and_ranges_do_not_change_a_bit() {
