@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use minfer::{Isa, default_threads};
 
-use crate::support::{json, keys, minfer};
+use crate::support::{command, json, keys, minfer, run};
 
 const COMMANDS: [&str; 10] =
     ["run", "logits", "tokenize", "perplexity", "inspect", "bench", "pull", "cpu", "completions", "man"];
@@ -95,9 +95,20 @@ fn the_manual_has_a_page_for_the_program_and_for_each_command() {
 }
 
 #[test]
-fn help_gives_exit_codes_and_has_colours_on_terminals_only() {
+fn help_gives_exit_codes() {
     let help = minfer(&["--help"]).expect(0).out;
     assert!(help.contains("Exit codes: 0 done") && help.contains("130"), "{help}");
+}
+
+#[test]
+fn colours_are_for_terminals_or_on_demand_and_can_be_turned_off() {
+    let has_colours = |variables: &[(&str, &str)]| {
+        let ran = run(command(&["run"]).envs(variables.iter().copied()));
+        assert_eq!(ran.code, 2);
+        ran.err.contains('\u{1b}')
+    };
+    assert!(has_colours(&[("CLICOLOR_FORCE", "1")]));
+    assert!(!has_colours(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
     for arguments in [&["--help"][..], &["run", "--help"], &["run"]] {
         let ran = minfer(arguments);
         assert!(!ran.out.contains('\u{1b}') && !ran.err.contains('\u{1b}'), "{arguments:?}");
