@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use gguf::GgufFile;
-use minfer::{Model, SessionOptions};
+use minfer::{Fused, Model, SessionOptions};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
@@ -205,6 +205,20 @@ fn reference_run_of_gemma3_agrees_with_an_independent_engine() {
 #[test]
 fn quantized_run_of_gemma3_is_near_the_exact_answers() {
     gemma().into_iter().for_each(check_quantized_run);
+}
+
+#[test]
+fn arenas_of_real_models_are_at_the_lower_bound() {
+    for file in [smollm2(), gemma3()].into_iter().flatten() {
+        let model = Arc::new(Model::from_file(file).unwrap());
+        for (n_ubatch, fusions) in [(1, Fused::ALL), (64, Fused::NONE), (512, Fused::ALL), (512, Fused::NONE)]
+        {
+            let options = SessionOptions { n_ctx: 1024, n_ubatch, fusions, ..SessionOptions::default() };
+            let memory = session(&model, &options).memory();
+            let what = format!("{} in batches of {n_ubatch}, {fusions:?}", model.config().arch.name);
+            assert_eq!(memory.arena_bytes, memory.arena_bytes_lower_bound, "{what}");
+        }
+    }
 }
 
 fn check_tokens(file: GgufFile, cases: &str) {
