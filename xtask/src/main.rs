@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask check [--full]\n\
     \n  check         formatting, house rules, lints, documentation, all tests, a real model\
-    \n  check --full  also AddressSanitizer, fuzzing, aarch64 under qemu, perplexity\n";
+    \n  check --full  also AddressSanitizer, fuzzing, aarch64 under qemu, all models, perplexities\n";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
