@@ -153,14 +153,14 @@ impl Sums {
     }
 }
 
-/// A super-block of `EIGHTS` times eight rows, unpacked at `at`, times super-block `index` of `N` tokens.
+/// A super-block of `EIGHTS` times eight rows, unpacked, times super-block `index` of `N` tokens.
 ///
 /// # Safety
 /// The CPU has the instructions; the super-blocks are there.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn multiply<T: SuperBlock, const EIGHTS: usize, const N: usize>(
-    panel: *const u8,
+    unpacked: *const u8,
     x: &[*const u8; N],
     at: &A32Offsets,
     index: usize,
@@ -170,7 +170,7 @@ unsafe fn multiply<T: SuperBlock, const EIGHTS: usize, const N: usize>(
     // SAFETY: the caller's.
     unsafe {
         for block in 0..BLOCKS {
-            let here = panel.add(block * Place::<T, EIGHTS>::BLOCK);
+            let here = unpacked.add(block * Place::<T, EIGHTS>::BLOCK);
             let word = |t: usize, array: usize| x[t].add(array + 4 * (BLOCKS * index + block));
             let integers = integers::<T, EIGHTS, N>(here, x, BLOCKS * index + block, at);
             for t in 0..N {
@@ -181,18 +181,39 @@ unsafe fn multiply<T: SuperBlock, const EIGHTS: usize, const N: usize>(
                 }
             }
         }
-        let minima = panel.add(BLOCKS * Place::<T, EIGHTS>::BLOCK).cast::<f32>();
-        let scales = minima.add(8 * EIGHTS * BLOCKS * T::MINIMA);
+        let scales = unpacked.add(BLOCKS * Place::<T, EIGHTS>::BLOCK).cast::<f32>();
+        let scales = scales.add(8 * EIGHTS * BLOCKS * T::MINIMA);
         for t in 0..N {
             for e in 0..EIGHTS {
                 let d = _mm256_load_ps(scales.add(8 * e));
                 sums[t].acc[e] = _mm256_fmadd_ps(chain[t][e], d, sums[t].acc[e]);
             }
         }
-        if T::MINIMA == 0 {
-            return;
-        }
-        let mut chain = [[_mm256_setzero_ps(); 2]; N];
+    }
+    if T::MINIMA > 0 {
+        // SAFETY: the same conditions.
+        unsafe { multiply_minima::<T, EIGHTS, N>(unpacked, x, at, index, sums) }
+    }
+}
+
+/// The minima's part of [`multiply`]: a loop of its own has room for its chains in registers.
+///
+/// # Safety
+/// As [`multiply`], of a type with minima.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn multiply_minima<T: SuperBlock, const EIGHTS: usize, const N: usize>(
+    unpacked: *const u8,
+    x: &[*const u8; N],
+    at: &A32Offsets,
+    index: usize,
+    sums: &mut [Sums; N],
+) {
+    let mut chain = [[_mm256_setzero_ps(); 2]; N];
+    // SAFETY: the caller's.
+    unsafe {
+        let minima = unpacked.add(BLOCKS * Place::<T, EIGHTS>::BLOCK).cast::<f32>();
+        let scales = minima.add(8 * EIGHTS * (BLOCKS * T::MINIMA + 1));
         for block in 0..BLOCKS {
             for m in 0..T::MINIMA {
                 for t in 0..N {
@@ -212,7 +233,7 @@ unsafe fn multiply<T: SuperBlock, const EIGHTS: usize, const N: usize>(
         }
         for t in 0..N {
             for e in 0..EIGHTS {
-                let dmin = _mm256_load_ps(scales.add(8 * (EIGHTS + e)));
+                let dmin = _mm256_load_ps(scales.add(8 * e));
                 sums[t].min[e] = _mm256_fmadd_ps(chain[t][e], dmin, sums[t].min[e]);
             }
         }
@@ -226,7 +247,7 @@ unsafe fn multiply<T: SuperBlock, const EIGHTS: usize, const N: usize>(
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn integers<T: SuperBlock, const EIGHTS: usize, const N: usize>(
-    panel: *const u8,
+    unpacked: *const u8,
     x: &[*const u8; N],
     block: usize,
     at: &A32Offsets,
@@ -235,14 +256,14 @@ unsafe fn integers<T: SuperBlock, const EIGHTS: usize, const N: usize>(
     let mut integers = [[_mm256_setzero_si256(); 2]; N];
     // SAFETY: the caller's.
     unsafe {
-        let scales = panel.add(8 * Place::<T, EIGHTS>::GROUP).cast::<__m256i>();
+        let scales = unpacked.add(8 * Place::<T, EIGHTS>::GROUP).cast::<__m256i>();
         for part in 0..T::PARTS {
             // Up to two eights of one vector or one of two.
             let mut sums = [[_mm256_setzero_si256(); 2]; N];
             for group in part * groups..(part + 1) * groups {
                 let mut weights = [_mm256_setzero_si256(); 2];
                 for v in 0..EIGHTS * T::VECTORS {
-                    let vector = panel.add(group * Place::<T, EIGHTS>::GROUP).cast::<__m256i>().add(v);
+                    let vector = unpacked.add(group * Place::<T, EIGHTS>::GROUP).cast::<__m256i>().add(v);
                     weights[v] = _mm256_load_si256(vector);
                 }
                 for t in 0..N {
