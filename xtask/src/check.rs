@@ -46,6 +46,8 @@ fn slow(models: &Path) -> Result<(), String> {
             "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
             "qemu-aarch64-static -L /usr/aarch64-linux-gnu",
         );
+        // Another compiler: what it builds is kept apart.
+        command.env("CARGO_TARGET_DIR", "target/qemu");
         // Debian's compiler comes with the aarch64 library; rustup's may have it as a target.
         if Path::new("/usr/lib/rustlib").join(AARCH64).exists() {
             command.env("RUSTC", "/usr/bin/rustc");
