@@ -1,5 +1,6 @@
 //! Questions to servers: redirects, who gets the token, and which answers are worth another attempt.
 
+use std::io;
 use std::ops::ControlFlow;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -139,10 +140,12 @@ fn refused(url: &Url, status: u16, token: bool) -> Failure {
 
 fn failed(url: &Url, error: ureq::Error) -> Failure {
     use ureq::Error::{ConnectProxyFailed, ConnectionFailed, HostNotFound, Io, Protocol, Timeout};
-    let worth_another = matches!(
-        error,
-        Io(_) | Timeout(_) | HostNotFound | ConnectionFailed | Protocol(_) | ConnectProxyFailed(_)
-    );
+    let worth_another = match &error {
+        // What TLS does not accept, as a certificate, it will not accept later.
+        Io(error) => error.kind() != io::ErrorKind::InvalidData,
+        Timeout(_) | HostNotFound | ConnectionFailed | Protocol(_) | ConnectProxyFailed(_) => true,
+        _ => false,
+    };
     let error = Error::Connection { url: url.shown(), why: error.to_string() };
     if worth_another { Failure::Retry(error) } else { Failure::Final(error) }
 }
