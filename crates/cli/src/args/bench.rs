@@ -7,7 +7,7 @@ use super::EngineArgs;
 #[derive(Args)]
 #[command(after_help = "Example:\n  minfer bench model.gguf -p 512 -n 64 -d 0,2048 -t 2 -r 5")]
 pub struct BenchArgs {
-    /// Path of a GGUF file, or a known name
+    /// A GGUF file, a known name, hf:ORG/REPO[:QUANT] or a URL; or -hf ORG/REPO[:QUANT] instead
     pub model: String,
     /// Lengths of prompts; 0: none
     #[arg(short = 'p', long, value_delimiter = ',', default_value = "512", value_name = "N,..")]

@@ -10,7 +10,7 @@ use crate::{known, values};
 #[derive(Args)]
 #[command(after_help = "Example:\n  minfer inspect model.gguf --json")]
 pub struct InspectArgs {
-    /// Path of a GGUF file, or a known name
+    /// A GGUF file, a known name, hf:ORG/REPO[:QUANT] or a URL; or -hf ORG/REPO[:QUANT] instead
     pub model: String,
     /// Print one JSON value and nothing else
     #[arg(long)]
@@ -78,8 +78,8 @@ pub enum GgufTool {
 #[derive(Args)]
 #[command(after_help = "Example:\n  minfer gguf dump model.gguf --json")]
 pub struct DumpArgs {
-    /// A GGUF file, or any part of a split one
-    pub file: PathBuf,
+    /// A GGUF file, any part of a split one, or what else stands for a model
+    pub file: String,
     /// Print one JSON value and nothing else
     #[arg(long)]
     pub json: bool,
@@ -89,8 +89,8 @@ pub struct DumpArgs {
 #[command(group(ArgGroup::new("limit").args(["max_size", "max_tensors"]).required(true)))]
 #[command(after_help = "Example:\n  minfer gguf split model.gguf parts/model --max-size 2G")]
 pub struct SplitArgs {
-    /// A GGUF file, or any part of a split one
-    pub file: PathBuf,
+    /// A GGUF file, any part of a split one, or what else stands for a model
+    pub file: String,
     /// What the names of the parts begin with: OUT_PREFIX-00001-of-00004.gguf
     pub out_prefix: PathBuf,
     /// Bytes of tensors in a part, with K, M or G for thousands, millions and billions
@@ -113,7 +113,7 @@ impl SplitArgs {
 #[command(after_help = "Example:\n  minfer gguf merge model-00001-of-00004.gguf whole.gguf")]
 pub struct MergeArgs {
     /// Any part of the model
-    pub first_part: PathBuf,
+    pub first_part: String,
     /// The file to write, which must not exist
     pub out: PathBuf,
 }
@@ -124,8 +124,8 @@ pub struct MergeArgs {
     minfer gguf set model.gguf new.gguf tokenizer.ggml.add_bos_token bool false\n\n\
     Types: u8, i8, u16, i16, u32, i32, u64, i64, f32, f64, bool, string. The value begins after the first `=`.")]
 pub struct SetArgs {
-    /// A GGUF file, or any part of a split one
-    pub file: PathBuf,
+    /// A GGUF file, any part of a split one, or what else stands for a model
+    pub file: String,
     /// The file to write, which must not exist
     pub out: PathBuf,
     /// KEY=VALUE with the type that the key has, or KEY TYPE VALUE

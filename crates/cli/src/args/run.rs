@@ -12,7 +12,7 @@ use super::{EngineArgs, SamplingArgs};
     cat letter.txt | minfer run model.gguf -n 200\n  \
     minfer run model.gguf -p \"1, 2, 3,\" -no-cnv -n 16 --json")]
 pub struct RunArgs {
-    /// Path of a GGUF file, or a known name
+    /// A GGUF file, a known name, hf:ORG/REPO[:QUANT] or a URL; or -hf ORG/REPO[:QUANT] instead
     pub model: String,
     /// What to answer; without it, -p, -f or standard input
     #[arg(conflicts_with_all = ["prompt_option", "file"])]

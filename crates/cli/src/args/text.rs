@@ -13,7 +13,7 @@ use crate::values;
     minfer logits model.gguf --prompt \"The capital of France is\" --top 5\n  \
     minfer logits model.gguf --tokens 504,3575,282 --json")]
 pub struct LogitsArgs {
-    /// Path of a GGUF file, or a known name
+    /// A GGUF file, a known name, hf:ORG/REPO[:QUANT] or a URL; or -hf ORG/REPO[:QUANT] instead
     pub model: String,
     /// Text to score, with the special tokens that the model wants
     #[arg(short, long, allow_hyphen_values = true, value_name = "TEXT")]
@@ -37,7 +37,7 @@ pub struct LogitsArgs {
 #[derive(Args)]
 #[command(after_help = "Example:\n  minfer tokenize smollm2-135m \"Hello, world!\" --json")]
 pub struct TokenizeArgs {
-    /// Path of a GGUF file, or a known name
+    /// A GGUF file, a known name, hf:ORG/REPO[:QUANT] or a URL; or -hf ORG/REPO[:QUANT] instead
     pub model: String,
     /// The text
     pub text: String,
@@ -52,7 +52,7 @@ pub struct TokenizeArgs {
 #[derive(Args)]
 #[command(after_help = "Example:\n  minfer perplexity model.gguf book.txt -c 512")]
 pub struct PerplexityArgs {
-    /// Path of a GGUF file, or a known name
+    /// A GGUF file, a known name, hf:ORG/REPO[:QUANT] or a URL; or -hf ORG/REPO[:QUANT] instead
     pub model: String,
     /// The text
     #[arg(required_unless_present = "file", conflicts_with = "file")]

@@ -1,7 +1,6 @@
 //! `minfer gguf`: look into model files, cut them, put them together, change their keys.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use anyhow::{Context, Result};
 use clap::CommandFactory;
@@ -11,6 +10,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{JSON_VERSION, print_json, print_text};
 use crate::args::{Cli, DumpArgs, GgufTool, SetArgs};
+use crate::models;
 use crate::progress::Progress;
 
 /// Elements of an array that are shown to people.
@@ -20,7 +20,7 @@ pub fn run(tool: GgufTool) -> Result<()> {
     match tool {
         GgufTool::Dump(args) => dump(&args),
         GgufTool::Split(args) => {
-            let file = GgufFile::open(&args.file)?;
+            let file = open(&args.file)?;
             let made = with_progress("splitting", |progress| {
                 gguf::split(&file, &args.out_prefix, args.limit(), progress)
             })?;
@@ -28,11 +28,15 @@ pub fn run(tool: GgufTool) -> Result<()> {
             print_text(&lines)
         }
         GgufTool::Merge(args) => {
-            let file = GgufFile::open(&args.first_part)?;
+            let file = open(&args.first_part)?;
             Ok(with_progress("merging", |progress| gguf::merge(&file, &args.out, progress))?)
         }
         GgufTool::Set(args) => set(&args),
     }
+}
+
+fn open(model: &str) -> Result<GgufFile> {
+    Ok(GgufFile::open(models::resolve(model)?)?)
 }
 
 fn with_progress<T>(what: &'static str, work: impl FnOnce(&mut dyn FnMut(u64, u64)) -> T) -> T {
@@ -43,14 +47,13 @@ fn with_progress<T>(what: &'static str, work: impl FnOnce(&mut dyn FnMut(u64, u6
 }
 
 fn set(args: &SetArgs) -> Result<()> {
-    let file = GgufFile::open(&args.file)?;
+    let file = open(&args.file)?;
     let (key, value) = match &args.assignment[..] {
         [key, ty, value] => (key.as_str(), Value::parse(ty, value)?),
         [assignment] if assignment.contains('=') => {
             let (key, value) = assignment.split_once('=').context("there is no `=`")?;
-            let unknown = || {
-                format!("{}: there is no key {key:?}; give a new one as KEY TYPE VALUE", shown(&args.file))
-            };
+            let unknown =
+                || format!("{}: there is no key {key:?}; give a new one as KEY TYPE VALUE", args.file);
             let old = file.metadata().get(key).with_context(unknown)?;
             (key, Value::parse(old.type_name(), value)?)
         }
@@ -62,12 +65,8 @@ fn set(args: &SetArgs) -> Result<()> {
     Ok(with_progress("writing", |progress| gguf::set(&file, &args.out, key, value, progress))?)
 }
 
-fn shown(path: &Path) -> String {
-    path.display().to_string()
-}
-
 fn dump(args: &DumpArgs) -> Result<()> {
-    let file = GgufFile::open(&args.file)?;
+    let file = open(&args.file)?;
     if args.json {
         return print_json(&to_json(&file));
     }
@@ -109,6 +108,8 @@ fn for_people(value: &Value) -> String {
             format!("{} {}{more}]", array.type_name(), text.trim_end_matches(']'))
         }
         Value::String(text) => format!("{text:?}"),
+        // JSON would show it as the f64 that it is equal to.
+        Value::F32(x) => format!("{x:?}"),
         other => scalar(other).to_string(),
     }
 }
