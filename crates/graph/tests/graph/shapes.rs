@@ -301,5 +301,5 @@ fn rows_of_activations_are_aligned() {
     for dtype in DType::ALL {
         assert_eq!(DType::from_name(dtype.name()), Some(dtype));
     }
-    assert_eq!(DType::from_name("Q3_K"), None);
+    assert_eq!(DType::from_name("Q8_K"), None);
 }
