@@ -39,8 +39,9 @@ fn pages_of_a_window_are_given_back() {
         // A window and a batch, which begin and end inside pages.
         assert_eq!(engine.memory().kv_bytes_reserved, bytes(2 * 1024 / PAGE, 2 * 3));
         let seq = engine.create();
-        for part in tokens(1000, 1).chunks(50) {
-            append(&mut engine, seq, part);
+        // After 47 and after 79 positions the next one is the first that no longer sees a whole page.
+        for n in [46, 1, 31, 1, 1, 200, 300, 143, 1, 250] {
+            append(&mut engine, seq, &tokens(n, 1));
             let len = engine.len(seq).unwrap();
             let pages = len.div_ceil(PAGE);
             assert!(pages - gone(len) <= 2, "windowed layers hold two pages at most");
