@@ -1,7 +1,7 @@
 //! From a graph to a program: pure passes, each a function.
 //!
-//! [`assign`] gives every node a device, [`lower`] inserts what the devices' kernels need, [`fuse`] puts
-//! nodes together, [`plan`] gives every value its bytes, [`schedule`] writes the calls. [`compile`] is all
+//! [`assign()`] gives every node a device, [`lower()`] inserts what the devices' kernels need, [`fuse()`] puts
+//! nodes together, [`plan()`] gives every value its bytes, [`schedule()`] writes the calls. [`compile()`] is all
 //! of them in that order. Nothing here owns a buffer, reads a weight's bytes or looks at a clock: the same
 //! inputs give the same [`Program`].
 

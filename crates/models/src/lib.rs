@@ -1,7 +1,7 @@
 //! What a file's metadata and tensor table say, turned into a configuration and then into graphs.
 //!
 //! One file an architecture in `arch/`, one line in [`ARCHITECTURES`]. Near relatives share the block builder
-//! of [`decoder`], driven by the configuration. Nothing here reads a weight's bytes or runs anything.
+//! of `decoder.rs`, driven by the configuration. Nothing here reads a weight's bytes or runs anything.
 
 mod arch;
 mod attention;

@@ -1,6 +1,6 @@
 //! Seeded random models of the supported architectures.
 //!
-//! [`write`] and [`build`] make GGUF files that any engine loads: real tensor names, shapes and
+//! [`write()`] and [`build`] make GGUF files that any engine loads: real tensor names, shapes and
 //! metadata, a made-up tokenizer that works, and random weights scaled so that activations and
 //! logits stay in a sane range. The text is noise; costs and code paths are those of the real
 //! model. Equal arguments give equal bytes, on every machine.

@@ -39,7 +39,7 @@ pub fn write(
     fs::rename(part, out).map_err(io(out))
 }
 
-/// The bytes that [`write`] would write: for small models.
+/// The bytes that [`write()`] would write: for small models.
 pub fn build(
     arch: &str,
     preset: &str,

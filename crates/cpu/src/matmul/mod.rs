@@ -1,6 +1,6 @@
 //! Matrix products: weights of any type times activations, every element summed in one written order.
 //!
-//! The order is in `NUMERICS.md`, section "Matrix products". [`scalar`] is that text as code; every
+//! The order is in `NUMERICS.md`, section "Matrix products". The scalar tier is that text as code; every
 //! other tier gives the same bits, for one token or many, for any range of rows.
 
 use std::ops::Range;

@@ -1,8 +1,8 @@
 //! AVX2 kernels of the matrix products.
 //!
-//! Types in blocks of 32 share two kernels, [`few`] and [`panel`]; a type is one implementation of
-//! [`Block32`]. Types in blocks of 256 share [`super_kernel`]; a type is one implementation of
-//! [`SuperBlock`]. Floats have theirs in [`float`].
+//! Types in blocks of 32 share two kernels, `few` and `panel`; a type is one implementation of
+//! `Block32`. Types in blocks of 256 share `super_kernel`; a type is one implementation of
+//! `SuperBlock`. Floats have theirs in `float`.
 
 use std::ops::Range;
 
