@@ -64,7 +64,7 @@
 //! # What this crate never does
 //!
 //! It does no I/O, has no dependency and no unsafe code, keeps no state between calls, and does not know what a value is
-//! for. The same problem and options give the same plan. [`check`] shares no code with [`plan()`].
+//! for. The same problem and options give the same plan. [`check()`] shares no code with [`plan()`].
 
 #![forbid(unsafe_code)]
 
