@@ -60,5 +60,5 @@ pub use runtime::{Engine, Item, Memory, Rows, RuntimeError, SeqId};
 pub use sample::{SampleError, Sampler, Settings as Sampling, SettingsError, argmax, logprobs, top_n};
 pub use text::{
     DateTime, EncodeOptions, Error as TextError, PreTokenizer, StopMatcher, StreamDecoder, TemplateError,
-    Tokenizer,
+    Tokenizer, named_template, template_names,
 };

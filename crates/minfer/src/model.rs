@@ -62,6 +62,13 @@ impl Model {
         Ok(Model { file: Arc::new(file), model, tokenizer, template })
     }
 
+    /// The same model with another chat template than the file's, or with one where the file has none. A template that
+    /// does not parse is an error with its line and column.
+    pub fn with_chat_template(self, source: &str) -> Result<Model, Error> {
+        let template = chat_template(source, &self.tokenizer)?;
+        Ok(Model { template: Some(Ok(template)), ..self })
+    }
+
     /// Hyper-parameters.
     pub fn config(&self) -> &models::Config {
         &self.model.config

@@ -41,6 +41,8 @@ pub use error::Error;
 pub use pretokenizer::PreTokenizer;
 pub use stop::StopMatcher;
 pub use stream::StreamDecoder;
-pub use template::{ChatTemplate, DateTime, RenderOptions, TemplateError, TemplateErrorKind};
+pub use template::{
+    ChatTemplate, DateTime, RenderOptions, TemplateError, TemplateErrorKind, named_template, template_names,
+};
 pub use tokenizer::{EncodeOptions, Segment, Tokenizer};
 pub use vocabulary::{Strings, TokenKind, VocabularyData};

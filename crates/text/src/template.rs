@@ -2,6 +2,7 @@
 
 mod error;
 mod guard;
+mod named;
 mod reading;
 mod time;
 mod tojson;
@@ -14,6 +15,7 @@ use minijinja::{Environment, ErrorKind, Value};
 use serde_json::Value as Json;
 
 pub use error::{TemplateError, TemplateErrorKind};
+pub use named::{named_template, template_names};
 use reading::Reading;
 pub use time::DateTime;
 

@@ -6,6 +6,8 @@ mod encoding;
 mod long_runs;
 #[path = "text/models.rs"]
 mod models;
+#[path = "text/named.rs"]
+mod named;
 #[path = "text/pretokenizers.rs"]
 mod pretokenizers;
 #[path = "text/published.rs"]

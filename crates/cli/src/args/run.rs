@@ -33,6 +33,9 @@ pub struct RunArgs {
     /// System message of the chat (also -sys)
     #[arg(long, value_name = "TEXT", conflicts_with = "no_chat", allow_hyphen_values = true)]
     pub system_prompt: Option<String>,
+    /// Another chat template than the file's: chatml, gemma, llama3, phi3, or a file that holds one
+    #[arg(long, value_name = "NAME|FILE", conflicts_with = "no_chat")]
+    pub chat_template: Option<String>,
     /// Give the prompt to the model as it is, without the chat template (also -no-cnv)
     #[arg(long, visible_alias = "no-conversation")]
     pub no_chat: bool,

@@ -51,15 +51,20 @@ pub fn dispatch(cli: Cli, started: Instant) -> Result<ExitCode> {
     .map(|()| ExitCode::SUCCESS)
 }
 
-/// A model by path or name.
+/// A model by path or name, to share.
 fn load(model: &str, args: &LoadArgs) -> Result<Arc<Model>> {
+    open(model, args).map(Arc::new)
+}
+
+/// A model by path or name.
+fn open(model: &str, args: &LoadArgs) -> Result<Model> {
     let model = Model::load_with(models::resolve(model)?, &args.options())?;
     if args.mlock
         && let Err(error) = model.lock_weights()
     {
         tell(&format!("note: {error}: going on without --mlock"));
     }
-    Ok(Arc::new(model))
+    Ok(model)
 }
 
 /// The threads that were asked for, or one a physical core; more than can run at once only hold each other up.

@@ -3,13 +3,14 @@
 use std::io::{self, IsTerminal, Read, Write};
 use std::ops::ControlFlow;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use minfer::{DateTime, Event, FinishReason, GenerateOptions, Generation, Model, Session, TokenLogprobs};
 use serde_json::{Value as Json, json};
 
-use super::{JSON_VERSION, load, print_json, print_text, session, session_options};
+use super::{JSON_VERSION, open, print_json, print_text, session, session_options};
 use crate::args::{MachineArgs, RunArgs};
 use crate::interrupt::{self, Interrupt};
 use crate::progress::Progress;
@@ -20,7 +21,7 @@ pub fn run(args: RunArgs, machine: &MachineArgs, started: Instant) -> Result<Exi
     let mut sampling = args.sampling.settings(seed);
     let text = prompt_text(&args)?;
     let load_started = Instant::now();
-    let model = load(&args.model, &args.engine.load)?;
+    let model = chat_model(&args)?;
     let prompt = prompt_tokens(&model, &args, &text)?;
     let n_predict = usize::try_from(args.predict).ok();
     let needed = prompt.len() + n_predict.unwrap_or(0);
@@ -54,6 +55,20 @@ pub fn run(args: RunArgs, machine: &MachineArgs, started: Instant) -> Result<Exi
         tell(&format!("note: --seed {seed} gives this answer again"));
     }
     Ok(code)
+}
+
+/// The model, with the chat template that was asked for.
+fn chat_model(args: &RunArgs) -> Result<Arc<Model>> {
+    let model = open(&args.model, &args.engine.load)?;
+    let Some(template) = &args.chat_template else { return Ok(Arc::new(model)) };
+    let source = match minfer::named_template(template) {
+        Some(source) => source.to_owned(),
+        None => std::fs::read_to_string(template).with_context(|| {
+            let names = minfer::template_names().collect::<Vec<_>>().join(", ");
+            format!("--chat-template {template}: neither a known name ({names}) nor a file that can be read")
+        })?,
+    };
+    Ok(Arc::new(model.with_chat_template(&source)?))
 }
 
 /// From the argument, the option, the file or standard input, in that order.

@@ -112,6 +112,27 @@ fn a_raw_prompt_is_the_text_and_a_chat_adds_the_template() {
 }
 
 #[test]
+fn a_chat_template_is_a_name_or_a_file_and_a_broken_one_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, source: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, source).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let run = ["run", micro(), "hi there", "-n", "0", "--json"];
+    let tokens = |options: &[&str]| json(&[&run, options].concat())["prompt_tokens"].clone();
+    let refused = |template, words: &[&str]| {
+        minfer(&[&run[..], &["--chat-template", template]].concat()).refused(1, words);
+    };
+    let (plain, broken) = (file("plain", "{{ messages[0].content }}"), file("broken", "\n{% for m in %}"));
+    assert_eq!(tokens(&["--chat-template", &plain]), tokens(&["-no-cnv"]));
+    // The model's own template is ChatML.
+    assert_eq!(tokens(&["--chat-template", "chatml"]), tokens(&[]));
+    refused(&broken, &["chat template", "line 2"]);
+    refused("nope", &["nope", "chatml, gemma, llama3, phi3"]);
+}
+
+#[test]
 fn an_empty_prompt_begins_at_bos_and_is_refused_without_one() {
     for options in [&["-p", ""][..], &[""], &["-p", "", "-no-cnv"], &[]] {
         let arguments = |model| [&["run", model, "-n", "1", "--json"], options].concat();
