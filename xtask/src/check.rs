@@ -42,10 +42,13 @@ fn slow(models: &Path) -> Result<(), String> {
     step("aarch64 under qemu", || {
         let mut command = Command::new("cargo");
         command.args(["test", "--target", AARCH64, "--tests", "-p", "cpu", "-p", "runtime", "-p", "memplan"]);
-        command.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc").env(
-            "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
-            "qemu-aarch64-static -L /usr/aarch64-linux-gnu",
-        );
+        // Linked statically: threads of dynamically linked programs never start under some versions of qemu.
+        let linker = ["LINKER", "aarch64-linux-gnu-gcc"];
+        let runner = ["RUNNER", "qemu-aarch64-static"];
+        let flags = ["RUSTFLAGS", "-C target-feature=+crt-static"];
+        for [what, value] in [linker, runner, flags] {
+            command.env(format!("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_{what}"), value);
+        }
         // Another compiler: what it builds is kept apart.
         command.env("CARGO_TARGET_DIR", "target/qemu");
         // Debian's compiler comes with the aarch64 library; rustup's may have it as a target.
