@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use gguf::{GgufFile, Value};
 use serde_json::{Map, Value as Json, json};
 
+use crate::value_json::value_json;
 use crate::{Model, weight_types};
 
 /// Longer lists are described by their length.
@@ -76,41 +77,12 @@ fn count(value: Option<&Value>) -> Json {
     }
 }
 
+/// Long arrays are said by their length.
 fn value(value: &Value) -> Json {
     match value {
-        Value::U8(x) => json!(x),
-        Value::I8(x) => json!(x),
-        Value::U16(x) => json!(x),
-        Value::I16(x) => json!(x),
-        Value::U32(x) => json!(x),
-        Value::I32(x) => json!(x),
-        Value::F32(x) => json!(x),
-        Value::U64(x) => json!(x),
-        Value::I64(x) => json!(x),
-        Value::F64(x) => json!(x),
-        Value::Bool(x) => json!(x),
-        Value::String(x) => json!(x),
         Value::Array(array) if array.len() > LIST_MAX => {
             json!(format!("array of {} {}", array.len(), array.type_name()))
         }
-        Value::Array(array) => list(array),
-    }
-}
-
-fn list(array: &gguf::Array) -> Json {
-    use gguf::Array;
-    match array {
-        Array::U8(x) => json!(x),
-        Array::I8(x) => json!(x),
-        Array::U16(x) => json!(x),
-        Array::I16(x) => json!(x),
-        Array::U32(x) => json!(x),
-        Array::I32(x) => json!(x),
-        Array::F32(x) => json!(x),
-        Array::U64(x) => json!(x),
-        Array::I64(x) => json!(x),
-        Array::F64(x) => json!(x),
-        Array::Bool(x) => json!(x),
-        Array::String(x) => json!(x.iter().collect::<Vec<_>>()),
+        value => value_json(value),
     }
 }

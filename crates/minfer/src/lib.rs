@@ -39,6 +39,7 @@ mod logprobs;
 mod model;
 mod score;
 mod session;
+mod value_json;
 mod weights;
 
 pub use context::{ContextChoice, choose_context};
@@ -50,6 +51,7 @@ pub use logprobs::TokenLogprobs;
 pub use model::{LoadOptions, Model, weight_types};
 pub use score::{Perplexity, Score};
 pub use session::{KV_TYPES, Session, SessionOptions};
+pub use value_json::{array_json, value_json};
 
 pub use backend::Fused;
 pub use cpu::{Isa, ThreadPool, Topology, brand as cpu_brand, default_threads};

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use anyhow::{Context, Result};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
-use gguf::{Array, GgufFile, Value};
+use gguf::{GgufFile, Value};
+use minfer::{array_json, value_json};
 use serde_json::{Map, Value as Json, json};
 
 use super::{JSON_VERSION, print_json, print_text};
@@ -110,7 +111,7 @@ fn for_people(value: &Value) -> String {
         Value::String(text) => format!("{text:?}"),
         // JSON would show it as the f64 that it is equal to.
         Value::F32(x) => format!("{x:?}"),
-        other => scalar(other).to_string(),
+        other => value_json(other).to_string(),
     }
 }
 
@@ -120,7 +121,7 @@ fn to_json(file: &GgufFile) -> Json {
             Value::Array(array) => format!("array of {}", array.type_name()),
             other => other.type_name().to_owned(),
         };
-        (key.to_owned(), json!({"type": ty, "value": scalar(value)}))
+        (key.to_owned(), json!({"type": ty, "value": value_json(value)}))
     };
     let metadata: Map<String, Json> = file.metadata().iter().map(key).collect();
     let tensors: Vec<Json> = file
@@ -142,42 +143,4 @@ fn to_json(file: &GgufFile) -> Json {
         "metadata": metadata,
         "tensors": tensors,
     })
-}
-
-/// Numbers that JSON does not have are null.
-fn scalar(value: &Value) -> Json {
-    match value {
-        Value::U8(x) => json!(x),
-        Value::I8(x) => json!(x),
-        Value::U16(x) => json!(x),
-        Value::I16(x) => json!(x),
-        Value::U32(x) => json!(x),
-        Value::I32(x) => json!(x),
-        Value::F32(x) => json!(x),
-        Value::U64(x) => json!(x),
-        Value::I64(x) => json!(x),
-        Value::F64(x) => json!(x),
-        Value::Bool(x) => json!(x),
-        Value::String(x) => json!(x),
-        Value::Array(array) => array_json(array, array.len()),
-    }
-}
-
-/// The first elements of an array.
-fn array_json(array: &Array, most: usize) -> Json {
-    let n = array.len().min(most);
-    match array {
-        Array::U8(x) => json!(x[..n]),
-        Array::I8(x) => json!(x[..n]),
-        Array::U16(x) => json!(x[..n]),
-        Array::I16(x) => json!(x[..n]),
-        Array::U32(x) => json!(x[..n]),
-        Array::I32(x) => json!(x[..n]),
-        Array::F32(x) => json!(x[..n]),
-        Array::U64(x) => json!(x[..n]),
-        Array::I64(x) => json!(x[..n]),
-        Array::F64(x) => json!(x[..n]),
-        Array::Bool(x) => json!(x[..n]),
-        Array::String(x) => json!(x.iter().take(n).collect::<Vec<_>>()),
-    }
 }
