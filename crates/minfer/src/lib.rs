@@ -61,6 +61,6 @@ pub use models::{ARCHITECTURES, Config, ModelError, RopeOverrides, RopeScalingKi
 pub use runtime::{Engine, Item, Memory, Rows, RuntimeError, SeqId};
 pub use sample::{SampleError, Sampler, Settings as Sampling, SettingsError, argmax, logprobs, top_n};
 pub use text::{
-    DateTime, EncodeOptions, Error as TextError, PreTokenizer, StopMatcher, StreamDecoder, TemplateError,
-    Tokenizer, named_template, template_names,
+    DateTime, EncodeOptions, Error as TextError, PreTokenizer, RenderOptions, StopMatcher, StreamDecoder,
+    TemplateError, Tokenizer, named_template, template_names,
 };

@@ -7,9 +7,7 @@ use gguf::{GgufFile, Metadata, Residence, StrArray};
 use graph::DType;
 use models::{ModelError, RopeOverrides, Tensors};
 use serde_json::Value as Json;
-use text::{
-    ChatTemplate, DateTime, EncodeOptions, RenderOptions, Strings, TemplateError, Tokenizer, VocabularyData,
-};
+use text::{ChatTemplate, EncodeOptions, RenderOptions, Strings, TemplateError, Tokenizer, VocabularyData};
 
 use crate::Error;
 
@@ -90,16 +88,16 @@ impl Model {
         self.template.is_some()
     }
 
-    /// The tokens of a chat, ready for the answer. `messages` is a list of objects with `role` and `content`.
-    /// Text in a message never becomes a control token. `now` is what the template may ask the time by.
-    pub fn tokenize_chat(&self, messages: &Json, now: Option<DateTime>) -> Result<Vec<u32>, Error> {
+    /// The tokens of a chat. `messages` is a list of objects with `role` and `content`; whatever else they hold (tool
+    /// calls, thoughts) is passed to the template, as are the tools and variables of `options`. Text in a message never
+    /// becomes a control token.
+    pub fn tokenize_chat(&self, messages: &Json, options: &RenderOptions) -> Result<Vec<u32>, Error> {
         let template = match &self.template {
             Some(Ok(template)) => template,
             Some(Err(error)) => return Err(error.clone().into()),
             None => return Err(Error::NoTemplate),
         };
-        let options = RenderOptions { add_generation_prompt: true, now, ..RenderOptions::default() };
-        let segments = template.render_segments(messages, &options, &self.tokenizer)?;
+        let segments = template.render_segments(messages, options, &self.tokenizer)?;
         Ok(self.tokenizer.encode_segments(&segments)?)
     }
 

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
-use minfer::{DateTime, Event, FinishReason, GenerateOptions, Generation, Model, Session, TokenLogprobs};
+use minfer::{
+    DateTime, Event, FinishReason, GenerateOptions, Generation, Model, RenderOptions, Session, TokenLogprobs,
+};
 use serde_json::{Value as Json, json};
 
 use super::{JSON_VERSION, open, print_json, print_text, session, session_options};
@@ -111,8 +113,9 @@ fn prompt_tokens(model: &Model, args: &RunArgs, text: &str) -> Result<Vec<u32>> 
     let mut messages: Vec<Json> = args.system_prompt.iter().map(|s| message("system", s)).collect();
     messages.push(message("user", text));
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    let now = DateTime::from_unix(seconds as i64, 0);
-    Ok(model.tokenize_chat(&messages.into(), Some(now))?)
+    let now = Some(DateTime::from_unix(seconds as i64, 0));
+    let options = RenderOptions { add_generation_prompt: true, now, ..RenderOptions::default() };
+    Ok(model.tokenize_chat(&messages.into(), &options)?)
 }
 
 /// Some seed that the next run will not have.
