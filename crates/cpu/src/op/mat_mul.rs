@@ -6,9 +6,12 @@ use super::{Rows, Run};
 use crate::Isa;
 use crate::matmul::{self, Activations, Output, ROW_STEP, Weights};
 
-/// A chunk reads about this many bytes of weights when there is one token: long enough that taking it costs
-/// nothing, short enough that a slow core does not hold the others.
-const WEIGHT_BYTES_A_CHUNK: usize = 64 * 1024;
+/// The least and the most bytes of weights that a chunk reads when there is one token. Taking a chunk must cost
+/// nothing beside it; beyond the most, reading ahead has nothing to gain.
+const WEIGHT_BYTES_A_CHUNK: (usize, usize) = (64 * 1024, 2 * 1024 * 1024);
+/// Chunks of a large matrix for each thread: the more, the less a slow core holds the others; the fewer, the longer
+/// the processor reads ahead undisturbed.
+const CHUNKS_A_THREAD: usize = 8;
 
 pub(super) fn scratch_bytes(isa: Isa, inputs: &[(Shape, DType)], capacity: &Extents) -> usize {
     let columns = inputs[0].0.columns().expect("rows have a fixed length");
@@ -53,7 +56,7 @@ struct Product<'a> {
 impl<'a> Product<'a> {
     fn new(run: &Run<'a>, index: usize, tokens: usize) -> Product<'a> {
         let weight = run.input(index + 1);
-        let rows_a_chunk = rows_a_chunk(weight.row_bytes, tokens);
+        let rows_a_chunk = rows_a_chunk(run, weight.row_bytes, weight.count, tokens);
         Product { weights: weights(&weight), out: run.output(index), rows_a_chunk }
     }
 
@@ -62,9 +65,11 @@ impl<'a> Product<'a> {
     }
 }
 
-/// Fewer rows the more tokens share them, in steps that kernels like.
-pub(super) fn rows_a_chunk(row_bytes: usize, tokens: usize) -> usize {
-    let rows = WEIGHT_BYTES_A_CHUNK / (row_bytes * tokens.min(64)).max(1);
+/// Fewer rows the more tokens share them, in steps that kernels like. How rows are cut changes no result.
+pub(super) fn rows_a_chunk(run: &Run, row_bytes: usize, rows: usize, tokens: usize) -> usize {
+    let (least, most) = WEIGHT_BYTES_A_CHUNK;
+    let bytes = (row_bytes * rows / (CHUNKS_A_THREAD * run.pool.threads())).clamp(least, most);
+    let rows = bytes / (row_bytes * tokens.min(64)).max(1);
     rows.next_multiple_of(ROW_STEP).max(ROW_STEP)
 }
 

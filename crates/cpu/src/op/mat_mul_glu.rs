@@ -31,7 +31,7 @@ pub(super) fn run(run: &Run, op: &MatMulGlu) {
     let scratch_bytes = run.call.scratch.expect("planned").bytes / run.pool.threads();
     let products = [&gate, &up].map(|w| matmul::scratch_bytes(run.isa, w.dtype, w.columns, x.count));
     let steps_that_fit = (scratch_bytes - products[0].max(products[1])) / products_bytes(x.count);
-    let steps = steps_that_fit.min(rows_a_chunk(2 * gate.row_bytes, x.count).div_ceil(STEP));
+    let steps = steps_that_fit.min(rows_a_chunk(run, 2 * gate.row_bytes, gate.count, x.count).div_ceil(STEP));
     let rows_a_chunk = steps * STEP;
     let (gate, up, x) = (weights(&gate), weights(&up), activations(&x));
     run.pool.run(gate.rows.div_ceil(rows_a_chunk), &|chunk, worker| {
