@@ -142,6 +142,16 @@ impl DType {
         DType::ALL.into_iter().find(|t| t.name() == name)
     }
 
+    /// True for the types that weights may be of: all but those that exist only while a program runs.
+    pub const fn is_weight(self) -> bool {
+        !matches!(self, DType::I32 | DType::A32)
+    }
+
+    /// The types that weights may be of.
+    pub fn weights() -> impl Iterator<Item = DType> {
+        DType::ALL.into_iter().filter(|t| t.is_weight())
+    }
+
     /// True for the types that are multiplied as integers, with activations in [`DType::A32`].
     pub const fn is_quantized(self) -> bool {
         self.block_elements() > 1

@@ -13,7 +13,7 @@ use crate::Error;
 
 /// What weights may be of: every type that the engine computes with but those that exist only while it runs.
 pub fn weight_types() -> impl Iterator<Item = DType> {
-    DType::ALL.into_iter().filter(|ty| !matches!(ty, DType::I32 | DType::A32))
+    DType::weights()
 }
 
 /// How a model is loaded.

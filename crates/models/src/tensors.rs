@@ -57,11 +57,10 @@ impl Tensors {
                 found: meta.dims.clone(),
             });
         }
-        let weights = || DType::ALL.into_iter().filter(|t| !matches!(t, DType::A32 | DType::I32));
-        weights().find(|t| t.name() == meta.type_name).ok_or_else(|| ModelError::TensorType {
+        DType::weights().find(|t| t.name() == meta.type_name).ok_or_else(|| ModelError::TensorType {
             name: name.to_owned(),
             found: meta.type_name.to_owned(),
-            supported: weights().map(DType::name).collect::<Vec<_>>().join(", "),
+            supported: DType::weights().map(DType::name).collect::<Vec<_>>().join(", "),
         })
     }
 

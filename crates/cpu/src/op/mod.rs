@@ -40,11 +40,10 @@ pub(crate) struct Run<'a> {
 
 /// Whether there is a kernel for these types; the reason if not.
 pub(crate) fn supports(op: &Op, inputs: &[DType]) -> Result<(), String> {
-    let weight = |t: &DType| !matches!(t, DType::A32 | DType::I32);
     match op {
         Op::GetRows(_) if inputs[0] == DType::A32 => Err("rows of A32 cannot be gathered".to_owned()),
         Op::MatMul(_) | Op::MatMulGlu(_) | Op::MatMulId(_) => {
-            match products(op, inputs).iter().find(|t| !weight(t)) {
+            match products(op, inputs).iter().find(|t| !t.is_weight()) {
                 Some(other) => Err(format!("no product with weights of type {other}")),
                 None => Ok(()),
             }

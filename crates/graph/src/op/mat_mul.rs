@@ -37,8 +37,8 @@ impl Operation for MatMul {
 /// Refuses weights (input number `input`) that cannot multiply such activations.
 pub(super) fn expect_product(x: DType, weight: DType, input: usize) -> Result<(), String> {
     let fits = match x {
-        DType::F32 => weight != DType::A32 && weight != DType::I32,
-        DType::A32 => weight.is_quantized() && weight != DType::A32,
+        DType::F32 => weight.is_weight(),
+        DType::A32 => weight.is_weight() && weight.is_quantized(),
         _ => false,
     };
     if fits { Ok(()) } else { Err(format!("input {input}: {weight} weights cannot multiply {x}")) }

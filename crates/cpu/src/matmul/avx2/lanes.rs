@@ -19,6 +19,13 @@ macro_rules! unrolled {
 }
 pub(super) use unrolled;
 
+/// Pairs of 16-bit sums added to 32 bits.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn pair_sum(sums: __m256i) -> __m256i {
+    _mm256_madd_epi16(sums, _mm256_set1_epi16(1))
+}
+
 /// Reads 16 bytes at an offset into each row and transposes them: vector `g` of the result holds
 /// bytes `4 g` to `4 g + 3` of row `l` in its lane `l`.
 ///

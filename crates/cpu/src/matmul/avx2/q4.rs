@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::block32::{Block32, Groups, Rows, Scales};
-use super::lanes::{first_words, halves, transpose};
+use super::lanes::{first_words, halves, pair_sum, transpose};
 
 /// A scale, with `MINIMA` a minimum, 32 nibbles.
 pub(super) struct Q4<const MINIMA: bool>;
@@ -68,10 +68,4 @@ impl<const MINIMA: bool> Block32 for Q4<MINIMA> {
     unsafe fn integers(sums: [__m256i; 2]) -> [__m256i; 2] {
         [pair_sum(sums[0]), pair_sum(sums[1])]
     }
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn pair_sum(sum: __m256i) -> __m256i {
-    _mm256_madd_epi16(sum, _mm256_set1_epi16(1))
 }

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::block32::{Block32, Groups, Rows, Scales};
-use super::lanes::{first_words, halves, high_nibbles, low_nibbles, transpose};
+use super::lanes::{first_words, halves, high_nibbles, low_nibbles, pair_sum, transpose};
 
 /// A scale, with `MINIMA` a minimum, 32 fifth bits, 32 nibbles.
 pub(super) struct Q5<const MINIMA: bool>;
@@ -72,12 +72,6 @@ impl<const MINIMA: bool> Block32 for Q5<MINIMA> {
     unsafe fn integers(sums: [__m256i; 2]) -> [__m256i; 2] {
         [pair_sum(sums[0]), pair_sum(sums[1])]
     }
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn pair_sum(sum: __m256i) -> __m256i {
-    _mm256_madd_epi16(sum, _mm256_set1_epi16(1))
 }
 
 /// Of a bit for each of 32 elements, those of group `g` as bit 4 of its four bytes.
