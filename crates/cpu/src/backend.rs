@@ -3,18 +3,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use backend::{Backend, BackendError, Call, Caps, Device, Fused, SharedBytes, WeightHandle, Window};
+use backend::{Backend, BackendError, Call, Caps, Device, SharedBytes, WeightHandle, Window};
 use graph::{DType, Extents, InPlace, Op, Region, RegionId, Shape};
 
 use crate::float_env::FloatEnv;
 use crate::memory::{RegionMemory, Reserved};
-use crate::op::{self, Run};
-use crate::{Isa, ThreadPool, matmul};
+use crate::op::Run;
+use crate::{CpuDevice, Isa, ThreadPool};
 
 /// The CPU as a device. Several can share a pool.
 pub struct Cpu {
-    caps: Caps,
-    isa: Isa,
+    device: CpuDevice,
     pool: Arc<ThreadPool>,
     arena: Reserved,
     regions: HashMap<RegionId, RegionMemory>,
@@ -28,14 +27,14 @@ impl Cpu {
     /// If the machine lacks the tier: [`Isa::is_available`] tells.
     pub fn new(pool: Arc<ThreadPool>, isa: Isa) -> Cpu {
         assert_eq!(isa.is_available(), Ok(()));
-        let caps = Caps { name: "cpu".to_owned(), arena_align: 64, arena_limit: None, fused: Fused::ALL };
+        let device = CpuDevice::new(isa, pool.threads());
         let arena = Reserved::new("arena", 0, false).expect("nothing is reserved");
-        Cpu { caps, isa, pool, arena, regions: HashMap::new(), weights: Vec::new() }
+        Cpu { device, pool, arena, regions: HashMap::new(), weights: Vec::new() }
     }
 
     /// The tier in use.
     pub fn isa(&self) -> Isa {
-        self.isa
+        self.device.isa()
     }
 
     fn region(&mut self, id: RegionId, page: usize) -> Result<&mut RegionMemory, BackendError> {
@@ -59,24 +58,23 @@ impl Cpu {
 
 impl Device for Cpu {
     fn caps(&self) -> &Caps {
-        &self.caps
+        self.device.caps()
     }
 
     fn supports(&self, op: &Op, inputs: &[DType]) -> Result<(), String> {
-        op::supports(op, inputs)
+        self.device.supports(op, inputs)
     }
 
     fn activations(&self, weight: DType) -> DType {
-        matmul::activation_dtype(weight)
+        self.device.activations(weight)
     }
 
-    fn writes_in_place(&self, _: &Op, _: InPlace) -> bool {
-        // Every kernel reads an element before it writes the same element.
-        true
+    fn writes_in_place(&self, op: &Op, right: InPlace) -> bool {
+        self.device.writes_in_place(op, right)
     }
 
     fn scratch_bytes(&self, op: &Op, inputs: &[(Shape, DType)], capacity: &Extents) -> usize {
-        op::scratch_bytes_a_thread(self.isa, op, inputs, capacity).next_multiple_of(64) * self.pool.threads()
+        self.device.scratch_bytes(op, inputs, capacity)
     }
 }
 
@@ -136,7 +134,7 @@ impl Backend for Cpu {
             let run = Run {
                 call,
                 extents,
-                isa: self.isa,
+                isa: self.device.isa(),
                 pool: &self.pool,
                 arena: &self.arena,
                 regions: &self.regions,

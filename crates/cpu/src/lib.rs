@@ -6,6 +6,7 @@
 #![allow(unsafe_code)] // SIMD, and windows of one arena that several threads write.
 
 mod backend;
+mod device;
 mod memory;
 mod op;
 
@@ -22,5 +23,6 @@ pub mod quantize;
 pub mod rope;
 
 pub use crate::backend::Cpu;
+pub use device::CpuDevice;
 pub use isa::{Isa, brand};
 pub use pool::{ThreadPool, Topology, default_threads};
