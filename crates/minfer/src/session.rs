@@ -24,6 +24,9 @@ pub struct SessionOptions {
     pub n_seq: usize,
     /// Tokens in a batch.
     pub n_ubatch: usize,
+    /// Tokens of a batch that logits are computed after; at least one a sequence. Who scores whole texts sets it to
+    /// `n_ubatch`: batches are cut so that no more are asked for.
+    pub n_outputs: usize,
     /// Rows of logits that are computed at a time.
     pub head_rows: usize,
     /// Type of cached keys, one of [`KV_TYPES`].
@@ -44,6 +47,7 @@ impl Default for SessionOptions {
             n_ctx: 4096,
             n_seq: 1,
             n_ubatch: 512,
+            n_outputs: 1,
             head_rows: 1,
             type_k: DType::F16,
             type_v: DType::F16,
@@ -133,10 +137,12 @@ pub(crate) fn params(model: &Model, options: &SessionOptions) -> Result<Params, 
             return Err(Error::CacheType { kv_type, head_dim });
         }
     }
+    let n_ubatch = options.n_ubatch.min(options.n_ctx * options.n_seq);
     Ok(Params {
         body: BodyParams { n_ctx: options.n_ctx, type_k, type_v },
         n_seq: options.n_seq,
-        n_ubatch: options.n_ubatch.min(options.n_ctx * options.n_seq),
+        n_ubatch,
+        n_outputs: options.n_outputs.max(options.n_seq).min(n_ubatch),
         head_rows: options.head_rows,
         fusions: options.fusions,
     })

@@ -1,5 +1,7 @@
 //! What a caller wants computed, cut into batches that a program can hold.
 
+use graph::Extents;
+
 use crate::SeqId;
 
 /// Which rows of logits a caller wants.
@@ -35,28 +37,32 @@ pub(crate) struct Piece {
     pub outputs: std::ops::Range<usize>,
 }
 
-/// Cuts items, in order, into batches of at most `tokens` tokens and `sequences` sequences. Where the cuts
-/// fall does not change any result. A sequence is at most once in a batch.
-pub(crate) fn cut(items: &[Item], tokens: usize, sequences: usize) -> Vec<Vec<Piece>> {
+/// Cuts items, in order, into batches within `capacity`. Where the cuts fall does not change any result. A
+/// sequence is at most once in a batch.
+pub(crate) fn cut(items: &[Item], capacity: &Extents) -> Vec<Vec<Piece>> {
     let mut batches = Vec::new();
     let mut batch: Vec<Piece> = Vec::new();
-    let mut used = 0;
+    let mut room = *capacity;
     for (item, Item { seq, tokens: all, rows }) in items.iter().enumerate() {
         let mut start = 0;
         while start < all.len() {
             let repeated = batch.iter().any(|p| items[p.item].seq == *seq);
-            if used == tokens || batch.len() == sequences || repeated {
+            let no_output = room.outputs == 0 && *rows != Rows::None;
+            if room.tokens == 0 || room.sequences == 0 || no_output || repeated {
                 batches.push(std::mem::take(&mut batch));
-                used = 0;
+                room = *capacity;
             }
-            let end = all.len().min(start + tokens - used);
+            let most = if *rows == Rows::All { room.tokens.min(room.outputs) } else { room.tokens };
+            let end = all.len().min(start + most);
             let outputs = match rows {
                 Rows::All => start..end,
                 Rows::Last if end == all.len() => end - 1..end,
                 Rows::Last | Rows::None => end..end,
             };
+            room.tokens -= end - start;
+            room.outputs -= outputs.len();
+            room.sequences -= 1;
             batch.push(Piece { item, tokens: start..end, outputs });
-            used += end - start;
             start = end;
         }
     }
@@ -76,12 +82,14 @@ mod tests {
         let item = |seq, n, rows| Item { seq: SeqId(seq), tokens: &ids[..n], rows };
         let items =
             [item(0, 70, Rows::Last), item(1, 5, Rows::All), item(2, 40, Rows::None), item(0, 1, Rows::All)];
-        for capacity in [1, 3, 32, 64, 200] {
-            for sequences in 1..4 {
+        for tokens in [1, 3, 32, 64, 200] {
+            for (sequences, most_outputs) in [(1, 1), (1, 200), (2, 2), (3, 3), (3, 40)] {
+                let capacity = Extents { tokens, outputs: most_outputs, sequences };
                 let mut next = [0; 4];
                 let mut outputs = [0; 4];
-                for batch in cut(&items, capacity, sequences) {
-                    assert!(batch.iter().map(|p| p.tokens.len()).sum::<usize>() <= capacity);
+                for batch in cut(&items, &capacity) {
+                    assert!(batch.iter().map(|p| p.tokens.len()).sum::<usize>() <= tokens);
+                    assert!(batch.iter().map(|p| p.outputs.len()).sum::<usize>() <= most_outputs);
                     assert!(batch.len() <= sequences);
                     for (i, piece) in batch.iter().enumerate() {
                         assert_eq!(piece.tokens.start, next[piece.item]);

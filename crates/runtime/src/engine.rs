@@ -29,10 +29,25 @@ pub struct Params {
     pub n_seq: usize,
     /// Tokens in a batch.
     pub n_ubatch: usize,
+    /// Rows of a batch that go on to the head. Who wants logits after every token wants as many as tokens: batches are
+    /// cut so that no more are asked for.
+    pub n_outputs: usize,
     /// Rows that the head computes at a time.
     pub head_rows: usize,
     /// Fusions in use.
     pub fusions: Fused,
+}
+
+impl Params {
+    /// The largest batch of a program of one of the model's graphs.
+    pub fn capacity(&self, kind: GraphKind) -> Extents {
+        match kind {
+            GraphKind::Body => {
+                Extents { tokens: self.n_ubatch, outputs: self.n_outputs, sequences: self.n_seq }
+            }
+            GraphKind::Head => Extents { tokens: self.head_rows, outputs: self.head_rows, sequences: 1 },
+        }
+    }
 }
 
 /// Device of each node of a graph, before lowering.
@@ -118,12 +133,9 @@ impl Engine {
     pub fn rebuild(&mut self, params: Params) -> Result<(), RuntimeError> {
         refuse_nothing(&params)?;
         self.refuse_another_cache(&params)?;
-        let n = params.n_ubatch;
-        let body_capacity = Extents { tokens: n, outputs: n, sequences: params.n_seq };
-        let head_capacity = Extents { tokens: params.head_rows, outputs: params.head_rows, sequences: 1 };
         let (parts, programs) = (&mut self.parts, &mut self.programs);
-        let body = programs.get(parts, GraphKind::Body, body_capacity, &params)?;
-        let head = programs.get(parts, GraphKind::Head, head_capacity, &params)?;
+        let body = programs.get(parts, GraphKind::Body, &params)?;
+        let head = programs.get(parts, GraphKind::Head, &params)?;
         self.kv.set_regions(&body.regions, &mut self.parts.devices)?;
         for (d, device) in self.parts.devices.iter_mut().enumerate() {
             let bytes = body.arenas[d].bytes.max(head.arenas[d].bytes);
@@ -229,7 +241,7 @@ impl Engine {
         items: &[Item],
         sink: &mut dyn FnMut(usize, usize, &[f32]),
     ) -> Result<(), RuntimeError> {
-        for batch in cut(items, self.params.n_ubatch, self.params.n_seq) {
+        for batch in cut(items, &self.body.capacity) {
             self.run_body(items, &batch)?;
             self.run_head(items, &batch, sink)?;
         }
@@ -291,7 +303,9 @@ impl Engine {
             executor::write_input(devices, &self.body, name, &self.buffers.bytes)?;
         }
         executor::run(devices, &self.body, &extents, &mut self.buffers.staging)?;
-        executor::read_output(devices, &self.body.outputs[0], &extents, &mut self.buffers.hidden)?;
+        let row_bytes = self.parts.model.config.n_embd * size_of::<f32>();
+        self.buffers.hidden.resize(extents.outputs * row_bytes, 0);
+        executor::read_output(devices, &self.body.outputs[0], &mut self.buffers.hidden)?;
         for device in devices.iter_mut() {
             device.synchronize()?;
         }
@@ -320,10 +334,9 @@ impl Engine {
             let bytes = &hidden[first..first + rows.len() * row_bytes];
             executor::write_input(devices, &self.head, inputs::HIDDEN, bytes)?;
             executor::run(devices, &self.head, &extents, &mut self.buffers.staging)?;
-            executor::read_output(devices, &self.head.outputs[0], &extents, &mut self.buffers.bytes)?;
-            self.buffers.logits.clear();
-            let floats = self.buffers.bytes.as_chunks::<4>().0;
-            self.buffers.logits.extend(floats.iter().map(|b| f32::from_ne_bytes(*b)));
+            self.buffers.logits.resize(rows.len() * n_vocab, 0.0);
+            let logits = bytemuck::cast_slice_mut(&mut self.buffers.logits);
+            executor::read_output(devices, &self.head.outputs[0], logits)?;
             for ((piece, token), logits) in rows.iter().zip(self.buffers.logits.chunks(n_vocab)) {
                 self.refuse_bad_logits(items[piece.item].seq, piece.tokens.end - token, logits)?;
                 sink(piece.item, *token, logits);
@@ -370,6 +383,7 @@ fn refuse_nothing(params: &Params) -> Result<(), RuntimeError> {
         ("the context", params.body.n_ctx),
         ("the number of sequences", params.n_seq),
         ("the batch size", params.n_ubatch),
+        ("the number of outputs", params.n_outputs),
         ("the number of head rows", params.head_rows),
     ];
     match sizes.into_iter().find(|(_, n)| *n == 0) {

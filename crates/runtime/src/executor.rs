@@ -37,14 +37,12 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// Reads an output for these extents.
+/// Reads the start of an output.
 pub(crate) fn read_output(
     devices: &mut [Box<dyn Backend>],
     output: &ProgramOutput,
-    extents: &Extents,
-    into: &mut Vec<u8>,
+    into: &mut [u8],
 ) -> Result<(), BackendError> {
-    into.resize(output.shape.bytes(output.dtype, extents), 0);
     read(devices, output.device.0, output.window, into)
 }
 

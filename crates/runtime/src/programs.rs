@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use backend::{Device, WeightHandle};
 use compile::{DeviceId, Options, Program};
-use graph::{Extents, Graph};
+use graph::Graph;
 
 use crate::engine::EngineParts;
 use crate::program_cache::{GraphKind, ProgramCache, ProgramKey};
@@ -24,14 +24,14 @@ impl Programs {
         self.cache.misses()
     }
 
-    /// The program of one of the model's graphs for batches up to `capacity`.
+    /// The program of one of the model's graphs.
     pub fn get(
         &mut self,
         parts: &mut EngineParts,
         kind: GraphKind,
-        capacity: Extents,
         params: &Params,
     ) -> Result<Arc<Program>, RuntimeError> {
+        let capacity = params.capacity(kind);
         let key = ProgramKey {
             kind,
             body: params.body,

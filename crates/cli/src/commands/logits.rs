@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::{Context, Result};
+use minfer::SessionOptions;
 use serde_json::json;
 
 use super::{JSON_VERSION, load, print_json, print_text, session, session_options};
@@ -17,6 +18,7 @@ pub fn run(args: LogitsArgs, machine: &MachineArgs) -> Result<()> {
         (None, prompt) => model.tokenize(prompt.as_deref().unwrap_or_default(), true)?,
     };
     let options = session_options(&model, &args.engine, machine, tokens.len());
+    let options = SessionOptions { n_outputs: options.n_ubatch, ..options };
     let mut session = session(&model, &args.engine, machine, &options)?;
     let score = session.score(&tokens, args.top)?;
     if args.engine.json {

@@ -21,9 +21,10 @@ pub fn session(model: &Arc<Model>, options: &SessionOptions) -> Session {
     session_on(2, model, options)
 }
 
-/// A session on so many threads.
+/// A session on so many threads, with room for logits after every token.
 pub fn session_on(threads: usize, model: &Arc<Model>, options: &SessionOptions) -> Session {
-    Session::new(model.clone(), Arc::new(ThreadPool::new(threads)), options).unwrap()
+    let options = SessionOptions { n_outputs: options.n_ubatch, ..*options };
+    Session::new(model.clone(), Arc::new(ThreadPool::new(threads)), &options).unwrap()
 }
 
 /// What an engine says of a prompt.

@@ -23,6 +23,7 @@ fn batching_does_not_change_a_bit() {
             let mut small = Setup::new(case);
             small.params.n_ubatch = chunk;
             small.params.head_rows = chunk.min(5);
+            small.params.n_outputs = chunk.min(10);
             let mut engine = small.engine_with(&file);
             let seq = engine.create();
             let cut = append(&mut engine, seq, &prompt);

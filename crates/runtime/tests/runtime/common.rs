@@ -92,6 +92,7 @@ impl Setup {
             body: BodyParams::new(256, case.kv),
             n_seq: 1,
             n_ubatch: 200,
+            n_outputs: 200,
             head_rows: 16,
             fusions: Fused::ALL,
         };

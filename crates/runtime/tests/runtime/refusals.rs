@@ -116,6 +116,7 @@ fn a_size_of_nothing_is_refused() {
     let mut engine = setup.engine();
     let nothing = [
         ("the batch size", Params { n_ubatch: 0, ..setup.params }),
+        ("the number of outputs", Params { n_outputs: 0, ..setup.params }),
         ("the number of head rows", Params { head_rows: 0, ..setup.params }),
     ];
     for (expected_what, params) in nothing {
