@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// What each crate may depend on in the workspace, in the order of the data's flow. Development
 /// dependencies are free.
-const MAY_USE: [(&str, &[&str]); 15] = [
+const MAY_USE: [(&str, &[&str]); 16] = [
     ("lib/memplan", &[]),
     ("crates/gguf", &[]),
     ("crates/graph", &[]),
@@ -21,6 +21,7 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     ("crates/minfer", &["backend", "compile", "cpu", "gguf", "graph", "models", "runtime", "sample", "text"]),
     ("crates/fetch", &[]),
     ("crates/cli", &["fetch", "gguf", "minfer"]),
+    ("crates/webdriver", &[]),
 ];
 
 /// Crates that may look at the environment.
