@@ -9,6 +9,7 @@ use crate::{Backend, BackendError, Call, Caps, Device, SharedBytes, WeightHandle
 /// What was submitted and not yet done.
 enum Command {
     Write(Window, Vec<u8>),
+    Fill(Window, [u8; 4]),
     Run(Arc<[Call]>, Extents),
     CopyPage(RegionId, usize, usize),
 }
@@ -87,6 +88,11 @@ impl Backend for Deferred {
         Ok(())
     }
 
+    fn fill(&mut self, window: Window, pattern: [u8; 4]) -> Result<(), BackendError> {
+        self.pending.push(Command::Fill(window, pattern));
+        Ok(())
+    }
+
     fn read(&mut self, window: Window, bytes: &mut [u8]) -> Result<(), BackendError> {
         assert!(self.pending.is_empty(), "{} is read while work is pending", self.caps.name);
         self.inner.read(window, bytes)
@@ -102,6 +108,7 @@ impl Backend for Deferred {
         for command in std::mem::take(&mut self.pending) {
             match command {
                 Command::Write(window, bytes) => self.inner.write(window, &bytes)?,
+                Command::Fill(window, pattern) => self.inner.fill(window, pattern)?,
                 Command::Run(calls, extents) => self.inner.run(&calls, &extents)?,
                 Command::CopyPage(id, from, to) => self.inner.copy_page(id, from, to)?,
             }

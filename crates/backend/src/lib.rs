@@ -50,6 +50,12 @@ pub trait Backend: Device + Send {
     /// Writes host bytes to the start of a window.
     fn write(&mut self, window: Window, bytes: &[u8]) -> Result<(), BackendError>;
 
+    /// Fills a whole window with a pattern, repeated from its start on; submitted in order, as calls are.
+    fn fill(&mut self, window: Window, pattern: [u8; 4]) -> Result<(), BackendError> {
+        let bytes: Vec<u8> = pattern.iter().copied().cycle().take(window.bytes).collect();
+        self.write(window, &bytes)
+    }
+
     /// Reads the start of a window. Only after [`Backend::synchronize`].
     fn read(&mut self, window: Window, bytes: &mut [u8]) -> Result<(), BackendError>;
 

@@ -11,6 +11,7 @@ mod lower;
 mod plan;
 mod program;
 mod schedule;
+mod verify;
 
 pub use assign::assign;
 pub use fuse::fuse;
@@ -18,6 +19,7 @@ pub use lower::lower;
 pub use plan::{MemoryPlan, plan};
 pub use program::{Arena, CopyIn, Program, ProgramInput, ProgramOutput, ProgramWeight, Split};
 pub use schedule::schedule;
+pub use verify::{Life, Lives, Verify};
 
 use backend::{Device, Fused};
 use graph::{Extents, Graph, NodeId};
@@ -73,12 +75,20 @@ pub struct Options {
     pub strategy: Strategy,
     /// Whether results may take the place of operands.
     pub in_place: bool,
+    /// What the program tells whoever checks its memory while it runs.
+    pub verify: Verify,
 }
 
 impl Options {
-    /// Every fusion, packed memory, in place.
+    /// Every fusion, packed memory, in place, nothing to check.
     pub fn new(capacity: Extents) -> Options {
-        Options { capacity, fusions: Fused::ALL, strategy: Strategy::Packed, in_place: true }
+        Options {
+            capacity,
+            fusions: Fused::ALL,
+            strategy: Strategy::Packed,
+            in_place: true,
+            verify: Verify::Off,
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use graph::{Graph, NodeId, Op, Source, ValueId};
 use memplan::{Overwrite, Pin, Plan, Problem, Space, SpaceId, Step, Value};
 
-use crate::{CompileError, DeviceId, Devices, Options, Placed};
+use crate::{CompileError, DeviceId, Devices, Options, Placed, Verify};
 
 /// The problem that was put to the planner, its answer, and who is who.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub struct MemoryPlan {
     scratch: Vec<Option<memplan::ValueId>>,
     /// Nodes that run.
     alive: Vec<bool>,
+    /// Guard bytes on either side of each value, by space.
+    margins: Vec<u64>,
 }
 
 impl MemoryPlan {
@@ -43,9 +45,15 @@ impl MemoryPlan {
         self.alive[node.0 as usize]
     }
 
+    /// Guard bytes on either side of each value of a space.
+    pub(crate) fn margin(&self, space: SpaceId) -> u64 {
+        self.margins[space.index()]
+    }
+
     fn placed(&self, id: memplan::ValueId) -> Option<(u64, u64)> {
         let placement = self.plan.placements[id.index()].as_ref()?;
-        Some((placement.offset, placement.bytes))
+        let margin = self.margin(self.problem.values[id.index()].space);
+        Some((placement.offset + margin, placement.bytes - 2 * margin))
     }
 }
 
@@ -61,7 +69,10 @@ pub fn plan(placed: &Placed, devices: &Devices, options: &Options) -> Result<Mem
             limit: caps.arena_limit.map(|b| b as u64),
         });
     }
-    let mut builder = ProblemBuilder { placed, devices, options, problem, copies: HashMap::new() };
+    // A unit of alignment, so that the values inside are aligned as well.
+    let margin = |align| if options.verify == Verify::Guards { align } else { 0 };
+    let margins: Vec<u64> = problem.spaces.iter().map(|space| margin(space.align)).collect();
+    let mut builder = ProblemBuilder { placed, devices, options, problem, margins, copies: HashMap::new() };
     let mut scratch = vec![None; placed.graph.nodes.len()];
     for id in placed.graph.node_ids() {
         let step = if alive[id.0 as usize] {
@@ -72,10 +83,10 @@ pub fn plan(placed: &Placed, devices: &Devices, options: &Options) -> Result<Mem
         };
         builder.problem.add_step(step);
     }
-    let ProblemBuilder { problem, copies, .. } = builder;
+    let ProblemBuilder { problem, copies, margins, .. } = builder;
     let plan_options = memplan::Options { strategy: options.strategy, in_place: options.in_place };
     let plan = memplan::plan(&problem, &plan_options)?;
-    Ok(MemoryPlan { problem, plan, copies, scratch, alive })
+    Ok(MemoryPlan { problem, plan, copies, scratch, alive, margins })
 }
 
 /// Nodes that write a region or a value that an output depends on.
@@ -97,6 +108,7 @@ struct ProblemBuilder<'a> {
     devices: &'a Devices<'a>,
     options: &'a Options,
     problem: Problem,
+    margins: Vec<u64>,
     copies: HashMap<(ValueId, DeviceId), memplan::ValueId>,
 }
 
@@ -164,7 +176,12 @@ impl ProblemBuilder<'_> {
         let value = self.placed.graph.value(id);
         let bytes = value.bytes(&self.options.capacity) as u64;
         let pin = if self.placed.graph.outputs.contains(&id) { Pin::Output } else { Pin::None };
-        Value::new(value.name.clone(), bytes, SpaceId::new(device.0)).pinned(pin)
+        self.sized(value.name.clone(), bytes, device).pinned(pin)
+    }
+
+    /// A value with its guards. Views have them too: they then lie in their parents as they would without.
+    fn sized(&self, name: String, bytes: u64, device: DeviceId) -> Value {
+        Value::new(name, bytes + 2 * self.margins[device.0], SpaceId::new(device.0))
     }
 
     fn add(&mut self, id: ValueId, device: DeviceId, value: Value) -> memplan::ValueId {
@@ -181,9 +198,8 @@ impl ProblemBuilder<'_> {
             node.inputs.iter().map(|v| (graph.value(*v).shape, graph.value(*v).dtype)).collect();
         let bytes = self.devices[device.0].scratch_bytes(&node.op, &metas, &self.options.capacity);
         (bytes > 0).then(|| {
-            let name = format!("{}.scratch", node.name);
-            self.problem
-                .add_value(Value::new(name, bytes as u64, SpaceId::new(device.0)).pinned(Pin::Scratch))
+            let value = self.sized(format!("{}.scratch", node.name), bytes as u64, device);
+            self.problem.add_value(value.pinned(Pin::Scratch))
         })
     }
 }

@@ -6,7 +6,7 @@ use backend::{At, Call, WeightHandle, Window};
 use graph::{DType, Extents, Region, Shape};
 use serde::Serialize;
 
-use crate::DeviceId;
+use crate::{DeviceId, Lives};
 
 /// Calls with every byte placed. One program serves every batch within its capacity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -25,6 +25,9 @@ pub struct Program {
     pub regions: Vec<(Region, Option<DeviceId>)>,
     /// Memory of each device.
     pub arenas: Vec<Arena>,
+    /// Which windows begin and end at which call; there only where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lives: Option<Lives>,
 }
 
 /// What a device's arena needs.

@@ -8,14 +8,16 @@ use graph::{NodeId, Source, ValueId};
 
 use crate::{
     Arena, CopyIn, DeviceId, Devices, MemoryPlan, Options, Placed, Program, ProgramInput, ProgramOutput,
-    ProgramWeight, Split,
+    ProgramWeight, Split, Verify, verify,
 };
 
 /// Cuts the nodes into splits, brings values that cross devices to their staging windows, and turns ids into
 /// windows.
 pub fn schedule(placed: &Placed, devices: &Devices, memory: &MemoryPlan, options: &Options) -> Program {
+    let runs = |id: &NodeId| memory.is_alive(*id) && !placed.graph.facts(*id).view;
+    let nodes: Vec<NodeId> = placed.graph.node_ids().filter(runs).collect();
     let mut writer = Writer { placed, memory, weights: Vec::new(), numbers: HashMap::new() };
-    let splits = writer.splits();
+    let splits = writer.splits(&nodes);
     let weights = writer.weights;
     let arenas = memory
         .plan
@@ -31,6 +33,7 @@ pub fn schedule(placed: &Placed, devices: &Devices, memory: &MemoryPlan, options
         weights,
         regions: regions(placed),
         arenas,
+        lives: (options.verify != Verify::Off).then(|| verify::lives(memory, &nodes)),
     }
 }
 
@@ -42,10 +45,8 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn splits(&mut self) -> Vec<Split> {
+    fn splits(&mut self, nodes: &[NodeId]) -> Vec<Split> {
         let graph = &self.placed.graph;
-        let runs = |id: &NodeId| self.memory.is_alive(*id) && !graph.facts(*id).view;
-        let nodes: Vec<NodeId> = graph.node_ids().filter(runs).collect();
         let mut staged = HashSet::new();
         let mut splits = Vec::new();
         for run in nodes.chunk_by(|a, b| self.placed.device(*a) == self.placed.device(*b)) {

@@ -123,6 +123,13 @@ impl Backend for Cpu {
         Ok(())
     }
 
+    fn fill(&mut self, window: Window, pattern: [u8; 4]) -> Result<(), BackendError> {
+        let (whole, rest) = self.window(window, window.bytes)?.as_chunks_mut();
+        whole.fill(pattern);
+        rest.copy_from_slice(&pattern[..rest.len()]);
+        Ok(())
+    }
+
     fn read(&mut self, window: Window, bytes: &mut [u8]) -> Result<(), BackendError> {
         bytes.copy_from_slice(self.window(window, bytes.len())?);
         Ok(())

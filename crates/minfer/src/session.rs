@@ -7,7 +7,7 @@ use compile::DeviceId;
 use cpu::{Cpu, Isa, ThreadPool};
 use graph::DType;
 use models::BodyParams;
-use runtime::{Engine, EngineParts, Memory, Params, WeightSource};
+use runtime::{Engine, EngineParts, Memory, Params, Verify, WeightSource};
 
 use crate::weights::{Dequantized, Mapped};
 use crate::{Error, Model};
@@ -145,5 +145,6 @@ pub(crate) fn params(model: &Model, options: &SessionOptions) -> Result<Params, 
         n_outputs: options.n_outputs.max(options.n_seq).min(n_ubatch),
         head_rows: options.head_rows,
         fusions: options.fusions,
+        verify: Verify::Off,
     })
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use backend::{Backend, Fused, SharedBytes};
-use compile::{DeviceId, Program};
+use compile::{DeviceId, Program, Verify};
 use graph::{Extents, Graph, NodeId};
 use models::{BodyParams, Model, PAGE_POSITIONS, inputs};
 
@@ -36,6 +36,8 @@ pub struct Params {
     pub head_rows: usize,
     /// Fusions in use.
     pub fusions: Fused,
+    /// Whether runs check the plan of their memory.
+    pub verify: Verify,
 }
 
 impl Params {
@@ -113,6 +115,7 @@ impl Engine {
             weights: vec![],
             regions: vec![],
             arenas: vec![],
+            lives: None,
         });
         let mut engine = Engine {
             parts,
@@ -128,7 +131,7 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Changes batch size, rows of the head or fusions. The cache and its sequences stay as they are, so
+    /// Changes batch size, rows of the head, fusions or checks. The cache and its sequences stay as they are, so
     /// another context or KV type is refused.
     pub fn rebuild(&mut self, params: Params) -> Result<(), RuntimeError> {
         refuse_nothing(&params)?;
@@ -144,6 +147,29 @@ impl Engine {
         // Only now that nothing can fail any more: else the old programs go on.
         (self.params, self.body, self.head) = (params, body, head);
         Ok(())
+    }
+
+    /// The program for a batch. Where guards are checked it is made for just this batch, so that they lie right behind
+    /// the bytes that it uses.
+    fn program(&mut self, kind: GraphKind, extents: &Extents) -> Result<Arc<Program>, RuntimeError> {
+        if self.params.verify != Verify::Guards {
+            return Ok(match kind {
+                GraphKind::Body => self.body.clone(),
+                GraphKind::Head => self.head.clone(),
+            });
+        }
+        let params = Params {
+            n_ubatch: extents.tokens,
+            n_outputs: extents.outputs,
+            n_seq: extents.sequences,
+            head_rows: extents.outputs,
+            ..self.params
+        };
+        let program = self.programs.get(&mut self.parts, kind, &params)?;
+        for (device, arena) in self.parts.devices.iter_mut().zip(&program.arenas) {
+            device.reserve_arena(arena.bytes as usize)?;
+        }
+        Ok(program)
     }
 
     /// How the engine runs.
@@ -288,7 +314,9 @@ impl Engine {
         let tables_window = self.kv.tables(&seqs, pages_a_sequence, 1)?;
         let extents =
             Extents { tokens: ids.tokens.len(), outputs: ids.outputs.len(), sequences: batch.len() };
+        let body = self.program(GraphKind::Body, &extents)?;
         let devices = &mut self.parts.devices;
+        executor::begin(devices, &body)?;
         let filled = [
             (inputs::TOKEN_IDS, &ids.tokens),
             (inputs::POSITIONS, &ids.positions),
@@ -300,12 +328,12 @@ impl Engine {
         for (name, numbers) in filled {
             self.buffers.bytes.clear();
             self.buffers.bytes.extend(numbers.iter().flat_map(|n| n.to_ne_bytes()));
-            executor::write_input(devices, &self.body, name, &self.buffers.bytes)?;
+            executor::write_input(devices, &body, name, &self.buffers.bytes)?;
         }
-        executor::run(devices, &self.body, &extents, &mut self.buffers.staging)?;
+        executor::run(devices, &body, &extents, &mut self.buffers.staging)?;
         let row_bytes = self.parts.model.config.n_embd * size_of::<f32>();
         self.buffers.hidden.resize(extents.outputs * row_bytes, 0);
-        executor::read_output(devices, &self.body.outputs[0], &mut self.buffers.hidden)?;
+        executor::read_output(devices, &body.outputs[0], &mut self.buffers.hidden)?;
         for device in devices.iter_mut() {
             device.synchronize()?;
         }
@@ -330,13 +358,15 @@ impl Engine {
         for (piece, rows) in rows.chunks(self.params.head_rows).enumerate() {
             let first = piece * self.params.head_rows * row_bytes;
             let extents = Extents { tokens: rows.len(), outputs: rows.len(), sequences: 1 };
+            let head = self.program(GraphKind::Head, &extents)?;
             let devices = &mut self.parts.devices;
+            executor::begin(devices, &head)?;
             let bytes = &hidden[first..first + rows.len() * row_bytes];
-            executor::write_input(devices, &self.head, inputs::HIDDEN, bytes)?;
-            executor::run(devices, &self.head, &extents, &mut self.buffers.staging)?;
+            executor::write_input(devices, &head, inputs::HIDDEN, bytes)?;
+            executor::run(devices, &head, &extents, &mut self.buffers.staging)?;
             self.buffers.logits.resize(rows.len() * n_vocab, 0.0);
             let logits = bytemuck::cast_slice_mut(&mut self.buffers.logits);
-            executor::read_output(devices, &self.head.outputs[0], logits)?;
+            executor::read_output(devices, &head.outputs[0], logits)?;
             for ((piece, token), logits) in rows.iter().zip(self.buffers.logits.chunks(n_vocab)) {
                 self.refuse_bad_logits(items[piece.item].seq, piece.tokens.end - token, logits)?;
                 sink(piece.item, *token, logits);

@@ -86,6 +86,36 @@ pub enum RuntimeError {
         /// The value.
         value: f32,
     },
+    /// A call gave a result that it cannot have computed from its operands.
+    #[error(
+        "memory: {node} left {found:#010x} at byte {offset} of {value}: it read what nobody wrote or what was gone, or did not write all of its result"
+    )]
+    Poisoned {
+        /// The node of the call.
+        node: String,
+        /// The value that it wrote.
+        value: String,
+        /// Where in the value.
+        offset: usize,
+        /// The bits there: no number, or what unused memory is filled with.
+        found: u32,
+    },
+    /// A call changed a byte beside a value.
+    #[error(
+        "memory: {node} wrote beside {value}: byte {offset} of the arena was {expected:#04x} and is {found:#04x}"
+    )]
+    GuardChanged {
+        /// The node of the call.
+        node: String,
+        /// The value whose guard it is.
+        value: String,
+        /// Where in the arena.
+        offset: usize,
+        /// What was there.
+        expected: u8,
+        /// What is there.
+        found: u8,
+    },
     /// A weight that the model names and the source does not have.
     #[error("weight {0} is not there")]
     MissingWeight(String),

@@ -11,9 +11,12 @@ mod executor;
 mod pages;
 mod program_cache;
 mod programs;
+mod verify;
 
 pub use batch::{Item, Rows};
 pub use engine::{Engine, EngineParts, Memory, Params, Placement, WeightSource};
 pub use error::RuntimeError;
 pub use pages::{PageCopy, Pages, SeqId};
 pub use program_cache::{GraphKind, ProgramCache, ProgramKey};
+
+pub use compile::Verify;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use backend::Fused;
-use compile::Program;
+use compile::{Program, Verify};
 use graph::Extents;
 use models::BodyParams;
 
@@ -30,6 +30,8 @@ pub struct ProgramKey {
     pub capacity: Extents,
     /// Fusions in use.
     pub fusions: Fused,
+    /// What runs check.
+    pub verify: Verify,
     /// Counts changes of the placement on devices.
     pub placement_version: u64,
     /// Counts changes of the weights.

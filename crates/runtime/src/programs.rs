@@ -37,6 +37,7 @@ impl Programs {
             body: params.body,
             capacity,
             fusions: params.fusions,
+            verify: params.verify,
             placement_version: 0,
             weights_version: 0,
         };
@@ -46,7 +47,8 @@ impl Programs {
                 GraphKind::Body => parts.model.body(&key.body)?,
                 GraphKind::Head => parts.model.head()?,
             };
-            let options = Options { fusions: key.fusions, ..Options::new(capacity) };
+            let (fusions, verify) = (key.fusions, key.verify);
+            let options = Options { fusions, verify, ..Options::new(capacity) };
             let mut program = compile_for(parts, graph, &options)?;
             let handles = register(parts, weights, &program)?;
             program.bind(&handles);

@@ -51,6 +51,18 @@ fn nothing_runs_before_synchronize() {
 }
 
 #[test]
+fn filling_keeps_its_place_among_what_is_submitted() {
+    let (mut device, _) = deferred();
+    device.write(window(8, 6), &[1; 6]).unwrap();
+    device.fill(window(9, 3), [5, 6, 7, 8]).unwrap();
+    device.fill(window(0, 8), [2, 3, 4, 5]).unwrap();
+    run(&mut device, 5);
+    device.write(window(10, 1), &[9]).unwrap();
+    device.synchronize().unwrap();
+    assert_eq!(read(&mut device, 0, 14), [5, 3, 4, 5, 2, 3, 4, 5, 1, 5, 9, 7, 1, 1]);
+}
+
+#[test]
 fn what_is_written_is_taken_at_once() {
     // The host may reuse its buffer as soon as `write` returns.
     let (mut device, _) = deferred();

@@ -2,7 +2,7 @@
 
 use arbtest::arbitrary::{Result, Unstructured};
 use backend::Fused;
-use compile::{DeviceId, Options};
+use compile::{DeviceId, Life, Options, Program, Verify};
 use graph::op::{Add, Glu, KvStore, MatMul, RmsNorm, View};
 use graph::{DType, Extents, NodeId, Region, Shape, Symbol, ValueId};
 use memplan::Strategy;
@@ -72,7 +72,8 @@ fn one_graph(u: &mut Unstructured) -> Result<()> {
     };
     let capacity = Extents { tokens: u.int_in_range(1..=9)?, outputs: 1, sequences: 2 };
     let strategy = *u.choose(&[Strategy::Packed, Strategy::SizeClass, Strategy::Naive])?;
-    let options = Options { fusions, strategy, in_place: u.arbitrary()?, capacity };
+    let verify = *u.choose(&[Verify::Off, Verify::Poison, Verify::Guards])?;
+    let options = Options { fusions, strategy, in_place: u.arbitrary()?, capacity, verify };
     let prefer = |id: NodeId| preferred[id.0 as usize];
     let placed = compile::place(graph.clone(), &as_devices(&devices), &prefer, &fusions).unwrap();
     graph::validate(&placed.graph).unwrap();
@@ -92,5 +93,30 @@ fn one_graph(u: &mut Unstructured) -> Result<()> {
         }
     }
     assert_eq!(program.outputs.len(), graph.outputs.len());
+    operands_are_alive(&program, verify);
     Ok(())
+}
+
+/// Every operand of a call is inside a storage that belongs to it while the call runs, between its guards.
+fn operands_are_alive(program: &Program, verify: Verify) {
+    assert_eq!(program.lives.is_some(), verify != Verify::Off);
+    let Some(lives) = &program.lives else { return };
+    let on = program.splits.iter().flat_map(|split| split.calls.iter().map(|call| (split.device, call)));
+    for (number, (device, call)) in on.enumerate() {
+        for operand in call.inputs.iter().chain(&call.outputs) {
+            let backend::At::Arena(window) = operand.at else { continue };
+            let inside = |life: &&Life| {
+                let start = life.offset + life.before;
+                life.device == device
+                    && start <= window.offset
+                    && window.offset + window.bytes <= start + life.bytes
+            };
+            let alive = lives.storages.iter().filter(inside).filter(|life| life.holds_at(number)).count();
+            assert!(alive >= 1, "{} uses what is gone or not there yet", call.name);
+        }
+    }
+    for life in &lives.storages {
+        let guards = (life.before.min(life.behind) >= 64, life.before == 0);
+        assert_eq!(guards, (verify == Verify::Guards, verify == Verify::Poison));
+    }
 }

@@ -1,5 +1,6 @@
 //! Small models, engines for them, and comparison of logits bit for bit.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use backend::{Backend, Fused, SharedBytes};
@@ -8,7 +9,7 @@ use cpu::{Cpu, Isa, ThreadPool};
 use gguf::{GgufFile, TensorInfo};
 use graph::DType;
 use models::{BodyParams, Model, Tensors};
-use runtime::{Engine, EngineParts, Item, Params, Placement, Rows, SeqId, WeightSource};
+use runtime::{Engine, EngineParts, Item, Params, Placement, Rows, SeqId, Verify, WeightSource};
 
 /// A model and the type of its cache. Micro has heads of 16 elements, tiny of 64.
 #[derive(Clone, Copy, Debug)]
@@ -62,18 +63,22 @@ pub struct File(pub Arc<GgufFile>);
 struct Tensor {
     file: Arc<GgufFile>,
     info: TensorInfo,
+    bytes: Range<usize>,
 }
 
 impl AsRef<[u8]> for Tensor {
     fn as_ref(&self) -> &[u8] {
-        self.file.data(&self.info)
+        &self.file.data(&self.info)[self.bytes.clone()]
     }
 }
 
 impl WeightSource for File {
     fn bytes(&self, name: &str) -> Option<SharedBytes> {
-        let info = self.0.tensor(name)?.clone();
-        Some(Arc::new(Tensor { file: self.0.clone(), info }))
+        let slice = models::slice(name);
+        let info = self.0.tensor(slice.tensor)?.clone();
+        let row_bytes = (info.bytes / info.ne(1)) as usize;
+        let bytes = slice.rows.map_or(0..info.bytes as usize, |r| r.start * row_bytes..r.end * row_bytes);
+        Some(Arc::new(Tensor { file: self.0.clone(), info, bytes }))
     }
 }
 
@@ -95,6 +100,7 @@ impl Setup {
             n_outputs: 200,
             head_rows: 16,
             fusions: Fused::ALL,
+            verify: Verify::Off,
         };
         Setup { case, params, threads: 2, isa: Isa::detect() }
     }

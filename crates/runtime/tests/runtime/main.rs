@@ -4,9 +4,11 @@ mod common;
 
 mod batches;
 mod devices;
+mod faulty;
 mod forks;
 mod lanes;
 mod pages;
 mod programs;
 mod refusals;
+mod verify;
 mod windows;
