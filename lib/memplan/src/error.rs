@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::budget::OverBudget;
 use crate::problem::{Named, SpaceId, StepId, ValueId};
 
 /// Why a problem has no plan: it contradicts itself, or it does not fit.
@@ -84,10 +85,17 @@ pub enum PlanError {
         /// The space of its parent.
         parent_space: Named<SpaceId>,
     },
-    /// A view is pinned as an input or as fresh; such a pin belongs on the value that it looks into.
+    /// A view has a pin other than [`Pin::Output`](crate::Pin::Output); such a pin belongs on the value that it looks into.
     ViewPinned {
         /// The view.
         value: Named<ValueId>,
+    },
+    /// A step writes an input, which is filled before step 0 and never overwritten.
+    InputWritten {
+        /// The input.
+        value: Named<ValueId>,
+        /// The step.
+        step: Named<StepId>,
     },
     /// Two steps write the same value, or one step writes it twice.
     WrittenTwice {
@@ -119,17 +127,8 @@ pub enum PlanError {
         /// The space.
         space: Named<SpaceId>,
     },
-    /// The plan of a space is larger than the space may be.
-    LimitExceeded {
-        /// The space.
-        space: Named<SpaceId>,
-        /// Bytes that the plan needs.
-        bytes: u64,
-        /// Bytes that the space may have.
-        limit: u64,
-        /// Bytes that no plan of these storages can go below.
-        lower_bound: u64,
-    },
+    /// The plan of a space is larger than the space may be; the first such space.
+    OverBudget(Box<OverBudget>),
 }
 
 impl fmt::Display for PlanError {
@@ -164,8 +163,14 @@ impl fmt::Display for PlanError {
             }
             Self::ViewPinned { value } => write!(
                 f,
-                "view {value} is pinned as input or fresh, expected that pin on the value it looks into"
+                "view {value} has a pin other than output, expected that pin on the value it looks into"
             ),
+            Self::InputWritten { value, step } => {
+                write!(
+                    f,
+                    "value {value} is an input, but step {step} writes it (persistent values can be written)"
+                )
+            }
             Self::WrittenTwice { value, first, second } => {
                 write!(f, "value {value} is written by step {first} and again by step {second}")
             }
@@ -183,10 +188,7 @@ impl fmt::Display for PlanError {
             Self::Overflow { space } => {
                 write!(f, "space {space}: the sizes of its values add up to 2^64 bytes or more")
             }
-            Self::LimitExceeded { space, bytes, limit, lower_bound } => write!(
-                f,
-                "space {space} needs {bytes} bytes, its limit is {limit} (no plan needs less than {lower_bound})"
-            ),
+            Self::OverBudget(over) => over.fmt(f),
         }
     }
 }

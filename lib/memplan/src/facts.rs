@@ -10,7 +10,8 @@ pub(crate) type Root = (ValueId, u64);
 pub(crate) struct Facts {
     /// Where the value lies; a value that is no view is its own root.
     pub root: Vec<Root>,
-    /// The step that writes the value.
+    /// The step that writes the value; `None` when it is filled from outside, and for a persistent one, which is there
+    /// before any step.
     pub writer: Vec<Option<u32>>,
     /// For roots: the last step that reads the value or a view of it.
     pub last_read: Vec<Option<u32>>,
@@ -61,9 +62,9 @@ impl Facts {
     pub fn life(&self, problem: &Problem, root: ValueId) -> (u32, u32) {
         let i = root.index();
         match problem.values[i].pin {
-            Pin::Input | Pin::Fresh => (0, self.end),
+            Pin::Input | Pin::Fresh | Pin::Persistent => (0, self.end),
             Pin::None | Pin::Output | Pin::Scratch => {
-                let first = self.writer[i].expect("a used value without a writer is an input or fresh");
+                let first = self.writer[i].expect("a used value without a writer is filled from outside");
                 let last = if self.output[i] { self.end } else { self.last_read[i].unwrap_or(first) };
                 (first, last)
             }
@@ -112,7 +113,7 @@ fn check_ids(problem: &Problem) -> Result<(), PlanError> {
             if parent.index() >= count {
                 return Err(PlanError::UnknownParent { value: named(), parent, count });
             }
-            if matches!(value.pin, Pin::Input | Pin::Fresh | Pin::Scratch) {
+            if !matches!(value.pin, Pin::None | Pin::Output) {
                 return Err(PlanError::ViewPinned { value: named() });
             }
         }
@@ -205,13 +206,24 @@ fn find_writers(problem: &Problem) -> Result<Vec<Option<u32>>, PlanError> {
     let mut writer: Vec<Option<u32>> = vec![None; problem.values.len()];
     for (s, step) in problem.steps.iter().enumerate() {
         for &write in &step.writes {
-            if let Some(first) = writer[write.index()].replace(s as u32) {
+            let pin = problem.values[write.index()].pin;
+            if pin == Pin::Input {
+                let (value, step) = (named_value(problem, write), named_step(problem, s as u32));
+                return Err(PlanError::InputWritten { value, step });
+            }
+            let before = writer[write.index()].replace(s as u32);
+            if let Some(first) = before.filter(|&first| pin != Pin::Persistent || first == s as u32) {
                 return Err(PlanError::WrittenTwice {
                     value: named_value(problem, write),
                     first: named_step(problem, first),
                     second: named_step(problem, s as u32),
                 });
             }
+        }
+    }
+    for (writer, value) in writer.iter_mut().zip(&problem.values) {
+        if value.pin == Pin::Persistent {
+            *writer = None;
         }
     }
     Ok(writer)
@@ -261,7 +273,8 @@ fn check_order(
 }
 
 fn is_never_filled(problem: &Problem, writer: &[Option<u32>], root: ValueId) -> bool {
-    let filled_outside = matches!(problem.values[root.index()].pin, Pin::Input | Pin::Fresh);
+    let filled_outside =
+        matches!(problem.values[root.index()].pin, Pin::Input | Pin::Fresh | Pin::Persistent);
     writer[root.index()].is_none() && !filled_outside
 }
 

@@ -73,6 +73,7 @@ mod problem;
 mod plan;
 
 mod bound;
+mod budget;
 mod facts;
 mod pack;
 mod size_class;
@@ -83,9 +84,10 @@ mod error;
 mod check;
 mod timeline;
 
+pub use budget::{Held, OverBudget, over_budget};
 pub use check::{Fault, check};
 pub use error::PlanError;
-pub use plan::{Options, Placement, Plan, SpaceReport, Storage, Strategy, plan};
+pub use plan::{Options, Placement, Plan, SpaceReport, Storage, Strategy, plan, plan_unlimited};
 pub use problem::{
     Named, Overwrite, Pin, Problem, Space, SpaceId, Step, StepId, StorageId, Value, ValueId, View,
 };

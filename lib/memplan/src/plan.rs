@@ -1,6 +1,7 @@
 //! The plan and the function that makes it.
 
 use crate::bound::lower_bound;
+use crate::budget::over_budget;
 use crate::error::PlanError;
 use crate::facts::{Facts, named_space};
 use crate::pack::{Item, Layout, by_class, packed, side_by_side};
@@ -105,16 +106,36 @@ pub struct SpaceReport {
 ///
 /// # Errors
 /// [`PlanError`] when the problem contradicts itself (ids, views, two writers, a read at or before the write), when sizes
-/// do not add up within 64 bits, or when a space needs more than its limit.
+/// do not add up within 64 bits, or when a space needs more than its limit ([`PlanError::OverBudget`]).
 pub fn plan(problem: &Problem, options: &Options) -> Result<Plan, PlanError> {
+    let plan = plan_unlimited(problem, options)?;
+    match over_budget(problem, &plan).into_iter().next() {
+        Some(over) => Err(PlanError::OverBudget(Box::new(over))),
+        None => Ok(plan),
+    }
+}
+
+/// Plans the memory of a problem whatever the limits of its spaces are; [`over_budget`] then says how far the plan is
+/// from them, and whether any plan could hold them.
+///
+/// # Errors
+/// As [`plan`], without the limits.
+pub fn plan_unlimited(problem: &Problem, options: &Options) -> Result<Plan, PlanError> {
     let facts = Facts::of(problem)?;
+    // First of all, since from here on no sum of sizes can overflow: each is at most its naive one.
+    let naive: Vec<u64> = (0..problem.spaces.len())
+        .map(|s| {
+            let overflow = || PlanError::Overflow { space: named_space(problem, SpaceId::new(s)) };
+            naive_bytes(problem, &facts, SpaceId::new(s)).ok_or_else(overflow)
+        })
+        .collect::<Result<_, _>>()?;
     let in_place = options.in_place && options.strategy != Strategy::Naive;
     let drafts = storages(problem, &facts, in_place)?;
 
     let mut offsets = vec![0; drafts.storages.len()];
     let mut reports = Vec::with_capacity(problem.spaces.len());
     for s in 0..problem.spaces.len() {
-        reports.push(plan_space(problem, options, &facts, &drafts, SpaceId::new(s), &mut offsets)?);
+        reports.push(plan_space(problem, options, &facts, &drafts, SpaceId::new(s), naive[s], &mut offsets)?);
     }
 
     let mut storages: Vec<Storage> = drafts.storages.iter().zip(&offsets).map(place_storage).collect();
@@ -143,13 +164,11 @@ fn plan_space(
     facts: &Facts,
     drafts: &Drafts,
     id: SpaceId,
+    naive: u64,
     offsets: &mut [u64],
 ) -> Result<SpaceReport, PlanError> {
     let space = &problem.spaces[id.index()];
     let overflow = || PlanError::Overflow { space: named_space(problem, id) };
-    // From here on no sum of sizes can overflow: each is at most this one.
-    let naive = naive_bytes(problem, facts, id).ok_or_else(overflow)?;
-
     let here: Vec<usize> = (0..drafts.storages.len()).filter(|&i| drafts.storages[i].space == id).collect();
     let drafts_here = || here.iter().map(|&i| &drafts.storages[i]);
     let items: Vec<Item> =
@@ -161,10 +180,6 @@ fn plan_space(
         Strategy::Packed => packed(&items, space.align, bound.bytes),
     };
     assert!(layout.bytes >= bound.bytes, "no layout needs less than the lower bound");
-    if let Some(limit) = space.limit.filter(|&limit| layout.bytes > limit) {
-        let (bytes, lower_bound) = (layout.bytes, bound.bytes);
-        return Err(PlanError::LimitExceeded { space: named_space(problem, id), bytes, limit, lower_bound });
-    }
     for (&i, &offset) in here.iter().zip(&layout.offsets) {
         offsets[i] = offset;
     }

@@ -84,8 +84,12 @@ pub enum Pin {
     Input,
     /// Read from outside after the last step: lives from its write to the end.
     Output,
-    /// A window of its own for the whole run, outside all recycling; filled by a step or from outside.
+    /// A window of its own for the whole run, outside all recycling; filled by one step or from outside.
     Fresh,
+    /// State that outlives the run: in memory before the first step and after the last, in a window of its own that is
+    /// never recycled and never shared. Any number of steps may write it and read it, in any order, and one step may do
+    /// both; a step that writes it may leave some of its bytes as they were.
+    Persistent,
     /// Working memory of the step that lists it among its writes: lives for that step, whether or not it is read.
     Scratch,
 }
@@ -99,7 +103,7 @@ pub struct View {
     pub offset: u64,
 }
 
-/// A number of bytes that is made once.
+/// A number of bytes that is made once, or kept for good ([`Pin::Persistent`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value {
     /// Name for errors and pictures.
@@ -152,7 +156,7 @@ pub struct Step {
     pub name: String,
     /// The operands; a value listed twice is two operands.
     pub reads: Vec<ValueId>,
-    /// The results. A value is written by at most one step.
+    /// The results. A value is written by at most one step, unless it is [`Pin::Persistent`].
     pub writes: Vec<ValueId>,
     /// Which writes may take the storage of which reads.
     pub overwrites: Vec<Overwrite>,

@@ -289,7 +289,7 @@ fn an_arena_beyond_the_device_is_an_error_that_says_how_much() {
     let error =
         compile::compile(small.ending_in(b), &[&small_device], &|_| DeviceId(0), &options).unwrap_err();
     assert!(
-        matches!(error, CompileError::Plan(memplan::PlanError::LimitExceeded { bytes: 3072, .. })),
+        matches!(&error, CompileError::Plan(memplan::PlanError::OverBudget(over)) if over.bytes == 3072),
         "{error}"
     );
 }

@@ -88,21 +88,28 @@ pub enum Fault {
         /// Where it starts.
         found: u64,
     },
-    /// A value that is read, or kept to the end, has no window.
+    /// A value that is read, kept to the end, or working memory has no window.
     Unplaced {
         /// The value.
         value: Named<ValueId>,
-        /// The step that reads it; `None` when it is needed after the last step.
+        /// The step that reads it or works in it; `None` when it is needed after the last step.
         reader: Option<Named<StepId>>,
     },
-    /// The window of a fresh value, or of an input before the first step, is not its own.
+    /// The window of a fresh or persistent value, or of an input before the first step, is not its own.
     Shared {
-        /// The fresh value or input.
+        /// The value.
         value: Named<ValueId>,
         /// What else lies there.
         other: Named<ValueId>,
         /// The first byte in common.
         offset: u64,
+    },
+    /// A step writes an input, or a value that was written before and is not persistent.
+    Rewritten {
+        /// The value.
+        value: Named<ValueId>,
+        /// The step that writes it again.
+        step: Named<StepId>,
     },
     /// A read finds bytes that are not those of the value.
     Lost {
@@ -137,7 +144,8 @@ pub enum Fault {
         /// The first byte in common.
         offset: u64,
     },
-    /// A storage is misaligned, reaches past its space, or ends before it begins.
+    /// A storage is misaligned, reaches past its space, ends before it begins, or claims more bytes or steps than its values
+    /// need, so that no bound can be told from it.
     BadStorage {
         /// The storage.
         storage: StorageId,
@@ -217,13 +225,16 @@ impl fmt::Display for Fault {
                 write!(f, "view {value} starts at {found}, but its parent {parent} has no window")
             }
             Self::Unplaced { value, reader: Some(reader) } => {
-                write!(f, "value {value} is read by step {reader}, but has no window")
+                write!(f, "value {value} is needed by step {reader}, but has no window")
             }
             Self::Unplaced { value, reader: None } => {
                 write!(f, "value {value} is pinned, but has no window")
             }
             Self::Shared { value, other, offset } => {
                 write!(f, "the window of {value} is not its own: {other} has byte {offset} too")
+            }
+            Self::Rewritten { value, step } => {
+                write!(f, "step {step} writes {value}, which is there already and not persistent")
             }
             Self::Lost { value, reader, offset, owner } => {
                 match reader {

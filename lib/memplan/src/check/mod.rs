@@ -18,12 +18,12 @@ use windows::Windows;
 
 /// Verifies that a plan is right for a problem, whoever made it.
 ///
-/// 1. Every window lies inside its space at the right alignment, every view inside its parent, and fresh windows are
-///    touched by nothing else.
+/// 1. Every window lies inside its space at the right alignment, every view inside its parent, and the windows of fresh
+///    and persistent values are touched by nothing else.
 /// 2. The program is run on a map from bytes to owners: every read must find its own bytes intact, no write may touch what its
-///    step reads unless the problem allows that very pair, and inputs and outputs must be intact at the end.
-/// 3. The table of storages tells the same story: storages that live at the same step do not overlap, and each lives as
-///    long as its members are in use.
+///    step reads unless the problem allows that very pair, and what is pinned must be intact at the end.
+/// 3. The table of storages tells the same story: storages that live at the same step do not overlap, each lives as long
+///    as its members are in use and no longer, and is as large as they need and no larger.
 /// 4. The report of each space is what the storages add up to.
 ///
 /// Problem and plan are not trusted: ids out of range are faults as well.

@@ -17,14 +17,21 @@ pub(super) fn check(problem: &Problem, plan: &Plan) -> Result<(), Fault> {
         let at_step = live.get(report.bound_step.index()).copied().unwrap_or(0);
         same("bytes at the step of the bound", at_step, report.lower_bound.into())?;
 
-        let storages = report.bound_values.iter().filter_map(|v| {
-            let placement = plan.placements.get(v.index())?.as_ref()?;
-            plan.storages.get(placement.storage.index())
-        });
-        let live_there = storages.filter(|storage| {
-            storage.space == space && (storage.first..=storage.last).contains(&report.bound_step.0)
-        });
-        let held = live_there.map(|storage| u128::from(storage.bytes)).sum();
+        let storages = report
+            .bound_values
+            .iter()
+            .filter_map(|v| Some(plan.placements.get(v.index())?.as_ref()?.storage.index()));
+        let mut live_there: Vec<usize> = storages
+            .filter(|&storage| {
+                plan.storages.get(storage).is_some_and(|storage| {
+                    storage.space == space && (storage.first..=storage.last).contains(&report.bound_step.0)
+                })
+            })
+            .collect();
+        live_there.sort_unstable();
+        // Two values of one storage hold its bytes only once.
+        live_there.dedup();
+        let held = live_there.iter().map(|&storage| u128::from(plan.storages[storage].bytes)).sum();
         same("bytes of the values at the bound", held, report.lower_bound.into())?;
 
         let align = u128::from(problem.spaces[s].align);

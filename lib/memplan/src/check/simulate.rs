@@ -1,4 +1,7 @@
 //! Runs the program on a map of who owns which bytes.
+//!
+//! The map knows a value by its name, not by its content. That is enough, since no value but a persistent one is written
+//! twice; the run insists on that.
 
 use super::ownership::Ownership;
 use super::windows::{Window, Windows};
@@ -8,7 +11,7 @@ use crate::problem::{Pin, Problem};
 /// Runs all steps in order; the error is the first read that would see foreign bytes, or the first write that has no right
 /// to its window.
 pub(super) fn run(problem: &Problem, windows: &Windows) -> Result<(), Fault> {
-    let mut run = Run { problem, windows, spaces: Vec::new() };
+    let mut run = Run { problem, windows, spaces: Vec::new(), writer: writers(problem)? };
     run.spaces.resize_with(problem.spaces.len(), Ownership::default);
     run.fill()?;
     for s in 0..problem.steps.len() {
@@ -23,13 +26,35 @@ struct Run<'a> {
     problem: &'a Problem,
     windows: &'a Windows,
     spaces: Vec<Ownership>,
+    /// By value: the step that writes it, the last one if it is persistent.
+    writer: Vec<Option<usize>>,
+}
+
+fn writers(problem: &Problem) -> Result<Vec<Option<usize>>, Fault> {
+    let mut writer: Vec<Option<usize>> = vec![None; problem.values.len()];
+    for (s, this) in problem.steps.iter().enumerate() {
+        for write in this.writes.iter().map(|write| write.index()) {
+            let pin = problem.values[write].pin;
+            let before = writer[write].replace(s);
+            let is_twice = before.is_some_and(|before| pin != Pin::Persistent || before == s);
+            if is_twice || pin == Pin::Input {
+                return Err(Fault::Rewritten { value: value(problem, write), step: step(problem, s) });
+            }
+        }
+    }
+    Ok(writer)
 }
 
 impl Run<'_> {
-    /// Inputs and fresh values own their windows from the start.
+    /// What is there before the first step owns its window from the start.
     fn fill(&mut self) -> Result<(), Fault> {
         for (i, filled) in self.problem.values.iter().enumerate() {
-            let is_filled = matches!(filled.pin, Pin::Input | Pin::Fresh) && filled.view_of.is_none();
+            let is_filled = match filled.pin {
+                Pin::Input | Pin::Persistent => filled.view_of.is_none(),
+                // With a writer it is reserved from the start, but not filled.
+                Pin::Fresh => filled.view_of.is_none() && self.writer[i].is_none(),
+                Pin::None | Pin::Output | Pin::Scratch => false,
+            };
             let Some(window) = self.windows.window[i].filter(|_| is_filled) else { continue };
             let space = &mut self.spaces[window.space];
             if let Some((offset, other)) = space.first_owned(window.start, window.end) {
@@ -70,12 +95,18 @@ impl Run<'_> {
     }
 
     /// No write may touch an operand unless the problem allows the pair, both start at the same byte, and the write touches
-    /// no other operand; no two writes may touch each other.
+    /// no other operand; no two writes may touch each other. A persistent value may be read and written by one step.
     fn check_writes(&self, s: usize) -> Result<(), Fault> {
         let this = &self.problem.steps[s];
+        if let Some(w) = this.writes.iter().find(|w| self.is_missing_scratch(w.index())) {
+            let (value, reader) = (value(self.problem, w.index()), Some(step(self.problem, s)));
+            return Err(Fault::Unplaced { value, reader });
+        }
         let written = self.written(s);
         for (n, &(w, window)) in written.iter().enumerate() {
-            let touched = this.reads.iter().filter_map(|read| {
+            let is_kept = self.problem.values[w].pin == Pin::Persistent;
+            let operands = this.reads.iter().filter(|read| !is_kept || self.windows.root[read.index()] != w);
+            let touched = operands.filter_map(|read| {
                 let operand = self.windows.window[read.index()]?;
                 Some((read, operand, window.common(&operand)?))
             });
@@ -94,6 +125,11 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Scratch is needed even if no step reads it.
+    fn is_missing_scratch(&self, v: usize) -> bool {
+        self.problem.values[v].pin == Pin::Scratch && self.windows.window[v].is_none()
     }
 
     fn write(&mut self, s: usize) {

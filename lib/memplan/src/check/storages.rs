@@ -15,6 +15,7 @@ pub(super) fn check(problem: &Problem, plan: &Plan, windows: &Windows) -> Result
     }
     check_members(problem, plan, windows)?;
     check_lives(problem, plan, end)?;
+    check_sizes(problem, plan)?;
     check_disjoint(problem, plan)
 }
 
@@ -64,10 +65,13 @@ fn check_members(problem: &Problem, plan: &Plan, windows: &Windows) -> Result<()
     Ok(())
 }
 
-/// A storage lives whenever one of its members is in use.
+/// A storage lives from the first to the last step at which one of its members is in use, and neither less nor more.
 fn check_lives(problem: &Problem, plan: &Plan, end: usize) -> Result<(), Fault> {
-    let alive = |i: usize, step: usize| {
+    let mut needed: Vec<Option<(usize, usize)>> = vec![None; plan.storages.len()];
+    let mut use_at = |i: usize, step: usize| {
         let Some(placement) = &plan.placements[i] else { return Ok(()) };
+        let (first, last) = needed[placement.storage.index()].unwrap_or((step, step));
+        needed[placement.storage.index()] = Some((first.min(step), last.max(step)));
         let storage = &plan.storages[placement.storage.index()];
         if (storage.first as usize..=storage.last as usize).contains(&step) {
             return Ok(());
@@ -76,16 +80,36 @@ fn check_lives(problem: &Problem, plan: &Plan, end: usize) -> Result<(), Fault> 
         Err(Fault::LifeTooShort { value, storage, step: StepId(step as u32) })
     };
     for (s, step) in problem.steps.iter().enumerate() {
-        for operand in step.reads.iter().chain(&step.writes) {
-            alive(operand.index(), s)?;
-        }
+        step.reads.iter().try_for_each(|read| use_at(read.index(), s))?;
+        // A view among the writes is only named.
+        let mut writes = step.writes.iter().filter(|w| problem.values[w.index()].view_of.is_none());
+        writes.try_for_each(|write| use_at(write.index(), s))?;
     }
     for (i, pinned) in problem.values.iter().enumerate() {
-        if pinned.pin == Pin::Input || pinned.pin == Pin::Fresh {
-            alive(i, 0)?;
+        if matches!(pinned.pin, Pin::Input | Pin::Fresh | Pin::Persistent) {
+            use_at(i, 0)?;
         }
         if !matches!(pinned.pin, Pin::None | Pin::Scratch) {
-            alive(i, end)?;
+            use_at(i, end)?;
+        }
+    }
+    for (i, (storage, needed)) in plan.storages.iter().zip(needed).enumerate() {
+        if needed != Some((storage.first as usize, storage.last as usize)) {
+            let what = "lives longer than its values are in use";
+            return Err(Fault::BadStorage { storage: StorageId(i as u32), what });
+        }
+    }
+    Ok(())
+}
+
+/// A storage is as large as its largest member, to the alignment.
+fn check_sizes(problem: &Problem, plan: &Plan) -> Result<(), Fault> {
+    for (i, storage) in plan.storages.iter().enumerate() {
+        let largest = storage.members.iter().map(|m| problem.values[m.index()].bytes).max().unwrap_or(0);
+        // The members lie in the storage, whose size is a multiple already, so this cannot overflow.
+        if storage.bytes != largest.next_multiple_of(problem.spaces[storage.space.index()].align) {
+            let what = "is larger than its values need";
+            return Err(Fault::BadStorage { storage: StorageId(i as u32), what });
         }
     }
     Ok(())

@@ -39,7 +39,7 @@ impl Windows {
         for i in 0..problem.values.len() {
             windows.check_view(problem, i)?;
         }
-        windows.check_fresh(problem)?;
+        windows.check_own(problem)?;
         Ok(windows)
     }
 
@@ -61,9 +61,11 @@ impl Windows {
         Ok(())
     }
 
-    fn check_fresh(&self, problem: &Problem) -> Result<(), Fault> {
+    /// Nothing else is ever in the window of a fresh or persistent value.
+    fn check_own(&self, problem: &Problem) -> Result<(), Fault> {
         let count = problem.values.len();
-        for i in (0..count).filter(|&i| problem.values[i].pin == Pin::Fresh) {
+        let is_own = |i: &usize| matches!(problem.values[*i].pin, Pin::Fresh | Pin::Persistent);
+        for i in (0..count).filter(is_own) {
             let Some(own) = self.window[i] else { continue };
             for other in (0..count).filter(|&other| self.root[other] != self.root[i]) {
                 if let Some(offset) = self.window[other].and_then(|window| own.common(&window)) {

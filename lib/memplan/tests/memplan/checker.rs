@@ -131,3 +131,69 @@ fn a_plan_of_another_problem_is_found() {
     p.values[0].bytes = 63;
     assert!(matches!(check(&p, &plan), Err(Fault::WrongSize { expected: 63, found: 64, .. })));
 }
+
+#[test]
+fn a_value_that_is_written_twice_or_an_input_that_is_written_is_found() {
+    let (mut p, plan, a, _) = two_values(false, &[1]);
+    p.steps[1].writes.push(a);
+    assert!(
+        matches!(check(&p, &plan), Err(Fault::Rewritten { value, step }) if (value.id, step.id) == (a, StepId(1)))
+    );
+    let (mut p, plan, a, _) = two_values(false, &[1]);
+    p.values[a.index()].pin = Pin::Input;
+    assert!(
+        matches!(check(&p, &plan), Err(Fault::Rewritten { value, step }) if (value.id, step.id) == (a, StepId(0)))
+    );
+}
+
+#[test]
+fn a_staging_window_is_reserved_but_not_filled_before_its_step() {
+    let mut p = problem();
+    let staged = pinned(&mut p, "staged", 64, Pin::Fresh);
+    step(&mut p, "stage", &[], &[staged]);
+    step(&mut p, "use", &[staged], &[]);
+    let plan = packed(&p);
+    p.steps.swap(0, 1);
+    assert!(matches!(check(&p, &plan), Err(Fault::Lost { reader: Some(_), owner: None, .. })));
+    // Without a writer it is filled from outside.
+    p.steps[1].writes.clear();
+    check(&p, &plan).expect("it is there from the start");
+}
+
+#[test]
+fn scratch_that_no_table_knows_is_missed() {
+    let mut p = problem();
+    let scratch = pinned(&mut p, "scratch", 64, Pin::Scratch);
+    step(&mut p, "work", &[], &[scratch]);
+    let mut plan = packed(&p);
+    plan.placements[0] = None;
+    plan.storages.clear();
+    assert!(
+        matches!(check(&p, &plan), Err(Fault::Unplaced { value, reader: Some(_) }) if value.id == scratch)
+    );
+}
+
+#[test]
+fn a_region_may_be_read_by_the_step_that_writes_it_and_another_value_may_not() {
+    let mut p = problem();
+    let [cache, other] = ["cache", "other"].map(|name| pinned(&mut p, name, 64, Pin::Persistent));
+    step(&mut p, "update", &[cache], &[cache, other]);
+    let mut plan = packed(&p);
+    let offset = window(&plan, cache).offset;
+    put(&mut plan, other, offset);
+    assert!(matches!(check(&p, &plan), Err(Fault::Shared { .. })));
+}
+
+#[test]
+fn a_storage_that_nothing_needs_makes_no_bound() {
+    // With it the wasteful plan would be called the best one there is.
+    let (p, mut plan, ..) = two_values(false, &[1]);
+    plan.storages.push(memplan::Storage {
+        offset: 128,
+        bytes: 64,
+        members: Vec::new(),
+        ..plan.storages[0].clone()
+    });
+    plan.spaces[0].bytes = 192;
+    assert!(matches!(check(&p, &plan), Err(Fault::BadStorage { .. })));
+}

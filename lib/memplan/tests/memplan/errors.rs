@@ -1,7 +1,7 @@
 //! Problems that have no plan.
 
 use memplan::{
-    Options, Overwrite, Pin, PlanError, Problem, Space, SpaceId, Step, StepId, Strategy, Value, ValueId, plan,
+    Options, Overwrite, Pin, PlanError, Problem, Space, SpaceId, Step, StepId, Value, ValueId, plan,
 };
 
 use crate::common::*;
@@ -92,8 +92,8 @@ fn views_have_a_root_of_the_same_space() {
 }
 
 #[test]
-fn a_view_is_not_pinned_as_input_or_fresh() {
-    for pin in [Pin::Input, Pin::Fresh] {
+fn a_view_is_pinned_as_output_or_not_at_all() {
+    for pin in [Pin::Input, Pin::Fresh, Pin::Scratch, Pin::Persistent] {
         let mut p = problem();
         let a = value(&mut p, "a", 64);
         p.add_value(Value::new("b", 64, RAM).viewing(a, 0).pinned(pin));
@@ -118,6 +118,17 @@ fn a_value_has_one_writer() {
 }
 
 #[test]
+fn an_input_has_no_writer() {
+    let mut p = problem();
+    let a = pinned(&mut p, "a", 64, Pin::Input);
+    step(&mut p, "fill", &[], &[a]);
+    let found = error(&p);
+    assert!(
+        matches!(&found, PlanError::InputWritten { value, step } if (value.id, step.id) == (a, StepId(0)))
+    );
+}
+
+#[test]
 fn what_is_needed_is_written_or_filled_from_outside() {
     let mut p = problem();
     let a = value(&mut p, "a", 64);
@@ -126,7 +137,7 @@ fn what_is_needed_is_written_or_filled_from_outside() {
     let mut p = problem();
     pinned(&mut p, "y", 64, Pin::Output);
     assert!(matches!(error(&p), PlanError::NeverWritten { reader: None, .. }));
-    for pin in [Pin::Input, Pin::Fresh] {
+    for pin in [Pin::Input, Pin::Fresh, Pin::Persistent] {
         let mut p = problem();
         let a = pinned(&mut p, "a", 64, pin);
         step(&mut p, "use", &[a], &[]);
@@ -147,20 +158,6 @@ fn a_view_is_made_after_its_parent_and_read_after_it_is_made() {
     packed(&p);
     p.steps.swap(1, 2);
     assert!(matches!(error(&p), PlanError::ReadBeforeWrite { value, .. } if value.id == v));
-}
-
-#[test]
-fn a_limit_that_does_not_hold_says_what_is_needed() {
-    let mut p = problem();
-    p.spaces[0].limit = Some(100);
-    let [a, b] = ["a", "b"].map(|name| value(&mut p, name, 64));
-    used(&mut p, a);
-    used(&mut p, b);
-    packed(&p);
-    let naive = Options { strategy: Strategy::Naive, in_place: false };
-    let found = plan(&p, &naive).unwrap_err();
-    let PlanError::LimitExceeded { space, bytes, limit, lower_bound } = found else { panic!("{found}") };
-    assert_eq!((space.id, bytes, limit, lower_bound), (RAM, 128, 100, 64));
 }
 
 #[test]

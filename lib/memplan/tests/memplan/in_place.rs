@@ -156,13 +156,68 @@ fn the_result_must_fit() {
     assert!(!program(128, 0, 64), "the operand does not cover the result");
 }
 
+/// A result through a view over the whole of its parent; then a second result over the first, by a reader of the parent's
+/// name for it.
+#[test]
+fn a_view_over_all_of_its_parent_hands_the_storage_on() {
+    let mut p = problem();
+    let [a, b, c] = ["a", "b", "c"].map(|name| value(&mut p, name, 256));
+    let reshaped = view(&mut p, "reshaped", a, 0, 256);
+    let again = view(&mut p, "reshaped again", reshaped, 0, 256);
+    let flat = view(&mut p, "flat", b, 0, 256);
+    step(&mut p, "make a", &[], &[a]);
+    elementwise(&mut p, "make b", &[again], &[b]);
+    elementwise(&mut p, "make c", &[flat], &[c]);
+    step(&mut p, "between", &[], &[]);
+    step(&mut p, "end", &[c], &[]);
+    let plan = packed(&p);
+    assert!(together(&plan, a, b) && together(&plan, b, c));
+    let storage = &plan.storages[window(&plan, a).storage.index()];
+    assert_eq!((storage.first, storage.last), (0, 4), "the life grows to the last reader of the last result");
+    assert_eq!(plan.spaces[0].bytes, 256);
+}
+
+/// A smaller result in a larger storage keeps all of it: that is done only where the lower bound does not rise.
+#[test]
+fn a_smaller_result_takes_over_only_if_the_bound_does_not_rise() {
+    let program = |other: u64| {
+        let mut p = problem();
+        let [a, b] = [("a", 1024), ("b", 64)].map(|(name, bytes)| value(&mut p, name, bytes));
+        let c = value(&mut p, "c", other);
+        step(&mut p, "make a", &[], &[a]);
+        elementwise(&mut p, "make b", &[a], &[b]);
+        step(&mut p, "make c", &[], &[c]);
+        step(&mut p, "end", &[b, c], &[]);
+        (shared(&p, a, b), packed(&p).spaces[0].lower_bound)
+    };
+    assert_eq!(program(64), (true, 1024 + 64));
+    assert_eq!(program(1024), (false, 1024 + 64));
+}
+
+/// One space gains and another would lose: each decides for itself.
+#[test]
+fn smaller_results_are_decided_for_each_space() {
+    let mut p = problem();
+    let [a, b, c] = [("a", 1024), ("b", 64), ("c", 1024)].map(|(name, bytes)| value(&mut p, name, bytes));
+    let on_card = |p: &mut Problem, name, bytes| p.add_value(Value::new(name, bytes, CARD));
+    let (d, e) = (on_card(&mut p, "d", 1024), on_card(&mut p, "e", 64));
+    step(&mut p, "make a, d", &[], &[a, d]);
+    elementwise(&mut p, "make b, e", &[a, d], &[b, e]);
+    step(&mut p, "make c", &[], &[c]);
+    step(&mut p, "end", &[b, c, e], &[]);
+    let plan = packed(&p);
+    assert!(!together(&plan, a, b) && together(&plan, d, e));
+    assert_eq!((plan.spaces[0].bytes, plan.spaces[1].bytes), (1024 + 64, 1024));
+}
+
 #[test]
 fn pinned_values_are_never_overwritten_but_an_output_may_overwrite() {
     let program = |read_pin, write_pin| {
         let mut p = problem();
         let a = pinned(&mut p, "a", 64, read_pin);
         let b = pinned(&mut p, "b", 64, write_pin);
-        let written: &[ValueId] = if read_pin == Pin::Input { &[] } else { &[a] };
+        let is_filled = matches!(read_pin, Pin::Input | Pin::Persistent);
+        let written: &[ValueId] = if is_filled { &[] } else { &[a] };
         step(&mut p, "make a", &[], written);
         elementwise(&mut p, "make b", &[a], &[b]);
         step(&mut p, "look", &[b], &[]);
@@ -173,13 +228,14 @@ fn pinned_values_are_never_overwritten_but_an_output_may_overwrite() {
         }
         together(&plan, a, b)
     };
-    for pin in [Pin::Input, Pin::Output, Pin::Fresh] {
+    for pin in [Pin::Input, Pin::Output, Pin::Fresh, Pin::Persistent] {
         assert!(!program(pin, Pin::None));
         assert!(!program(pin, Pin::Output));
     }
     assert!(program(Pin::None, Pin::None));
     assert!(program(Pin::None, Pin::Output));
     assert!(!program(Pin::None, Pin::Fresh));
+    assert!(!program(Pin::None, Pin::Persistent));
 }
 
 #[test]

@@ -247,3 +247,32 @@ fn an_output_lives_to_the_end_and_no_longer_than_it_must_before() {
     assert!(!overlap(&plan, early, c));
     assert!(overlap(&plan, early, a), "before it is written, its window serves others");
 }
+
+#[test]
+fn a_persistent_region_is_read_and_written_by_any_step_and_recycled_by_none() {
+    let mut p = problem();
+    let cache = pinned(&mut p, "cache", 256, Pin::Persistent);
+    let unused = pinned(&mut p, "another layer's cache", 128, Pin::Persistent);
+    let row = view(&mut p, "row", cache, 64, 64);
+    let x = pinned(&mut p, "x", 64, Pin::Input);
+    let [a, b] = ["a", "b"].map(|name| value(&mut p, name, 256));
+    let y = pinned(&mut p, "y", 256, Pin::Output);
+    // Read before any step has written it, twice written, and once both by one step.
+    elementwise(&mut p, "look", &[row, x], &[a]);
+    elementwise(&mut p, "store", &[a], &[cache]);
+    elementwise(&mut p, "update", &[cache], &[cache]);
+    elementwise(&mut p, "read all", &[cache], &[b]);
+    elementwise(&mut p, "end", &[b], &[y]);
+    for strategy in STRATEGIES {
+        let plan = planned(&p, strategy, true);
+        for region in [cache, unused] {
+            let storage = &plan.storages[window(&plan, region).storage.index()];
+            assert_eq!((storage.first, storage.last), (0, 4));
+            for other in [x, a, b, y] {
+                assert!(!overlap(&plan, region, other));
+            }
+        }
+        assert!(!overlap(&plan, cache, unused));
+        assert_eq!(window(&plan, row).offset, window(&plan, cache).offset + 64);
+    }
+}

@@ -11,8 +11,13 @@ mod strategies;
 
 mod errors;
 
+mod budget;
+
 mod checker;
 mod mutations;
 mod properties;
+
+mod definition;
+mod machine;
 
 mod picture;

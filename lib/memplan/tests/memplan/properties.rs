@@ -1,10 +1,12 @@
 //! What holds for every plan of every valid problem.
 
+use arbtest::arbitrary::Unstructured;
 use arbtest::arbtest;
-use memplan::{Options, Pin, Plan, Problem, Strategy, check, plan, timeline};
+use memplan::{Options, Pin, Plan, Problem, Strategy, ValueId, check, plan, timeline};
 
 use crate::common::STRATEGIES;
-use crate::random;
+use crate::definition::{bounds, bounds_as_shared};
+use crate::{machine, random};
 
 const BUDGET_MS: u64 = 1000;
 
@@ -41,13 +43,13 @@ fn packed_is_never_worse_and_never_below_the_bound() {
     arbtest(|u| {
         let problem = random::problem(u)?;
         for in_place in [false, true] {
+            let packed = checked(&problem, Strategy::Packed, in_place);
             let plans = STRATEGIES.map(|strategy| checked(&problem, strategy, in_place));
-            let [naive, size_class, packed] = &plans;
             for (s, report) in packed.spaces.iter().enumerate() {
-                assert!(report.bytes <= size_class.spaces[s].bytes);
-                assert!(report.bytes <= naive.spaces[s].bytes);
-                assert_eq!(naive.spaces[s].bytes, naive.spaces[s].naive);
+                assert!(plans.iter().all(|other| report.bytes <= other.spaces[s].bytes));
             }
+            let naive = checked(&problem, Strategy::Naive, in_place);
+            assert!(naive.spaces.iter().all(|report| report.bytes == report.naive));
             for report in plans.iter().flat_map(|plan| &plan.spaces) {
                 assert!(report.bytes >= report.lower_bound);
                 assert_eq!(report.proven, report.bytes == report.lower_bound);
@@ -108,4 +110,171 @@ fn every_plan_can_be_drawn() {
     })
     .budget_ms(BUDGET_MS / 4)
     .run();
+}
+
+fn reported_bounds(plan: &Plan) -> Vec<u64> {
+    plan.spaces.iter().map(|report| report.lower_bound).collect()
+}
+
+#[test]
+fn the_bound_is_what_its_definition_says_and_every_strategy_reports_it() {
+    arbtest(|u| {
+        let problem = random::problem(u)?;
+        for strategy in STRATEGIES {
+            assert_eq!(reported_bounds(&checked(&problem, strategy, false)), bounds(&problem));
+            let shared = checked(&problem, strategy, true);
+            assert_eq!(reported_bounds(&shared), bounds_as_shared(&problem, &shared));
+        }
+        Ok(())
+    })
+    .budget_ms(BUDGET_MS)
+    .run();
+}
+
+#[test]
+fn working_in_place_never_raises_the_bound() {
+    let mut lowered = 0;
+    arbtest(|u| {
+        let problem = random::problem(u)?;
+        let alone = checked(&problem, Strategy::Packed, false);
+        let shared = checked(&problem, Strategy::Packed, true);
+        for (alone, shared) in alone.spaces.iter().zip(&shared.spaces) {
+            assert!(shared.lower_bound <= alone.lower_bound, "{problem:#?}");
+            lowered += usize::from(shared.lower_bound < alone.lower_bound);
+        }
+        Ok(())
+    })
+    .budget_ms(BUDGET_MS)
+    .run();
+    assert!(lowered > 0);
+}
+
+/// With rights to overwrite neither of these two holds: a larger operand can be taken over where a smaller one could not.
+#[test]
+fn larger_values_never_lower_the_bound() {
+    arbtest(|u| {
+        let mut problem = random::problem(u)?;
+        let before = reported_bounds(&checked(&problem, Strategy::Packed, false));
+        for _ in 0..u.int_in_range(1..=3)? {
+            if !problem.values.is_empty() {
+                let v = u.choose_index(problem.values.len())?;
+                // A view of more bytes could reach past its parent.
+                let more = if problem.values[v].view_of.is_some() { 0 } else { u.int_in_range(0..=5000)? };
+                problem.values[v].bytes += more;
+            }
+        }
+        let after = reported_bounds(&checked(&problem, Strategy::Packed, false));
+        assert!(before.iter().zip(&after).all(|(before, after)| before <= after), "{problem:#?}");
+        Ok(())
+    })
+    .budget_ms(BUDGET_MS / 2)
+    .run();
+}
+
+#[test]
+fn a_further_reader_never_lowers_the_bound() {
+    let (mut added, mut raised) = (0, 0);
+    arbtest(|u| {
+        let mut problem = random::problem(u)?;
+        let before = reported_bounds(&checked(&problem, Strategy::Packed, false));
+        if problem.values.is_empty() {
+            return Ok(());
+        }
+        let v = ValueId::new(u.choose_index(problem.values.len())?);
+        let s = u.choose_index(problem.steps.len())?;
+        problem.steps[s].reads.push(v);
+        // Too early a reader makes no program.
+        let Ok(plan) = plan(&problem, &Options { strategy: Strategy::Packed, in_place: false }) else {
+            return Ok(());
+        };
+        added += 1;
+        let after = reported_bounds(&plan);
+        assert!(before.iter().zip(&after).all(|(before, after)| before <= after), "{problem:#?}");
+        raised += usize::from(before != after);
+        Ok(())
+    })
+    .budget_ms(BUDGET_MS / 2)
+    .run();
+    assert!(added > 0);
+    assert!(raised > 0);
+}
+
+#[test]
+fn every_plan_runs_on_real_memory() {
+    arbtest(|u| {
+        let problem = random::small_problem(u)?;
+        for strategy in STRATEGIES {
+            for in_place in [false, true] {
+                let plan = checked(&problem, strategy, in_place);
+                machine::run(&problem, &plan)
+                    .unwrap_or_else(|what| panic!("{strategy:?}: {what}\n{problem:#?}\n{plan:#?}"));
+            }
+        }
+        Ok(())
+    })
+    .budget_ms(BUDGET_MS)
+    .run();
+}
+
+/// Plans that were changed at random, some of which are still right: the machine must never lose a byte that the checker
+/// had vouched for.
+#[test]
+fn what_the_checker_lets_through_runs_on_real_memory() {
+    let (mut right, mut destroyed) = (0, 0);
+    for seed in 0..3000 {
+        let noise = random::noise(seed);
+        let mut u = Unstructured::new(&noise);
+        let mut problem = random::small_problem(&mut u).expect("there is enough noise");
+        let options = Options { strategy: STRATEGIES[seed as usize % STRATEGIES.len()], in_place: true };
+        let mut plan = plan(&problem, &options).expect("random problems are valid");
+        disturb(&mut u, &mut problem, &mut plan).expect("there is enough noise");
+        let found = check(&problem, &plan);
+        let ran = machine::run(&problem, &plan);
+        assert!(
+            found.is_err() || ran.is_ok(),
+            "seed {seed}, not found: {}\n{problem:#?}\n{plan:#?}",
+            ran.unwrap_err()
+        );
+        right += usize::from(found.is_ok());
+        destroyed += usize::from(ran.is_err());
+    }
+    assert!(right > 100, "only {right} plans were still right");
+    assert!(destroyed > 100, "only {destroyed} plans destroyed anything");
+}
+
+/// Moves a storage, or changes the program under the plan.
+fn disturb(
+    u: &mut Unstructured<'_>,
+    problem: &mut Problem,
+    plan: &mut Plan,
+) -> arbtest::arbitrary::Result<()> {
+    let step = u.choose_index(problem.steps.len())?;
+    match u.int_in_range(0..=5)? {
+        0 => {
+            let other = u.choose_index(problem.steps.len())?;
+            problem.steps.swap(step, other);
+        }
+        1 if !problem.values.is_empty() => {
+            let v = ValueId::new(u.choose_index(problem.values.len())?);
+            problem.steps[step].reads.push(v);
+        }
+        2 => drop(problem.steps[step].overwrites.pop()),
+        _ if !plan.storages.is_empty() => {
+            let storage = u.choose_index(plan.storages.len())?;
+            let storage = &mut plan.storages[storage];
+            let space = storage.space.index();
+            let align = problem.spaces[space].align;
+            let before = storage.offset;
+            storage.offset = u.int_in_range(0..=plan.spaces[space].bytes / align)? * align;
+            for member in &storage.members {
+                let placement = plan.placements[member.index()].as_mut().expect("members are placed");
+                placement.offset = placement.offset - before + storage.offset;
+            }
+            let report = &mut plan.spaces[space];
+            report.bytes = report.bytes.max(storage.offset + storage.bytes);
+            report.proven = report.bytes == report.lower_bound;
+        }
+        _ => {}
+    }
+    Ok(())
 }
