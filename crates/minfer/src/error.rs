@@ -68,6 +68,18 @@ pub enum Error {
     /// A number that must be at least 1.
     #[error("{0} is 0: expected at least 1")]
     Zero(&'static str),
+    /// A run that checks memory found no fault and gave another answer all the same.
+    #[error("memory: with {what} the logit of token {token} is {found}, without {expected}")]
+    Memory {
+        /// What memory was filled with.
+        what: &'static str,
+        /// The token.
+        token: usize,
+        /// Its logit without checks.
+        expected: f32,
+        /// With them.
+        found: f32,
+    },
     /// The run failed.
     #[error(transparent)]
     Runtime(#[from] runtime::RuntimeError),

@@ -40,6 +40,7 @@ mod model;
 mod score;
 mod session;
 mod value_json;
+mod verify;
 mod weights;
 
 pub use context::{ContextChoice, choose_context};
@@ -52,6 +53,7 @@ pub use model::{LoadOptions, Model, weight_types};
 pub use score::{Perplexity, Score};
 pub use session::{KV_TYPES, Session, SessionOptions};
 pub use value_json::{array_json, value_json};
+pub use verify::Verified;
 
 pub use backend::Fused;
 pub use cpu::{Isa, ThreadPool, Topology, brand as cpu_brand, default_threads};

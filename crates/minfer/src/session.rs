@@ -9,8 +9,9 @@ use graph::DType;
 use models::BodyParams;
 use runtime::{Engine, EngineParts, Memory, Params, Verify, WeightSource};
 
+use crate::verify::verify;
 use crate::weights::{Dequantized, Mapped};
-use crate::{Error, Model};
+use crate::{Error, Model, Verified};
 
 /// What a KV cache may be of.
 pub const KV_TYPES: [DType; 3] = [DType::F16, DType::F32, DType::Q8_0];
@@ -39,6 +40,9 @@ pub struct SessionOptions {
     pub fusions: Fused,
     /// Weights dequantized to f32 and an f32 cache: the yardstick of the quantized run.
     pub reference: bool,
+    /// Hold the plan of memory against what happens: a first batch of the session's own with guards around every
+    /// value, and all runs with unused memory poisoned. Slow, and changes no answer.
+    pub verify_memory: bool,
 }
 
 impl Default for SessionOptions {
@@ -54,6 +58,7 @@ impl Default for SessionOptions {
             isa: None,
             fusions: Fused::ALL,
             reference: false,
+            verify_memory: false,
         }
     }
 }
@@ -63,10 +68,12 @@ pub struct Session {
     pub(crate) model: Arc<Model>,
     pub(crate) engine: Engine,
     isa: Isa,
+    verified: Option<Verified>,
 }
 
 impl Session {
-    /// Plans, reserves and registers; no weight is read before the first run.
+    /// Plans, reserves and registers; no weight is read before the first run, which is done here where memory is to be
+    /// verified.
     pub fn new(model: Arc<Model>, pool: Arc<ThreadPool>, options: &SessionOptions) -> Result<Session, Error> {
         let params = params(&model, options)?;
         let (shapes, weights): (_, Arc<dyn WeightSource>) = if options.reference {
@@ -78,8 +85,9 @@ impl Session {
         let isa = cpu.isa();
         let devices: Vec<Box<dyn Backend>> = vec![Box::new(cpu)];
         let placement = Box::new(|_: &graph::Graph, _| DeviceId(0));
-        let engine = Engine::new(EngineParts { model: shapes, devices, placement, weights }, params)?;
-        Ok(Session { model, engine, isa })
+        let mut engine = Engine::new(EngineParts { model: shapes, devices, placement, weights }, params)?;
+        let verified = options.verify_memory.then(|| verify(&mut engine)).transpose()?;
+        Ok(Session { model, engine, isa, verified })
     }
 
     /// The model.
@@ -95,6 +103,11 @@ impl Session {
     /// The tier in use.
     pub fn isa(&self) -> Isa {
         self.isa
+    }
+
+    /// What was found out about memory, if that was asked for.
+    pub fn verified(&self) -> Option<Verified> {
+        self.verified
     }
 
     /// Positions of the context.

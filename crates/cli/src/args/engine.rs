@@ -38,6 +38,9 @@ pub struct EngineArgs {
     /// Compute with weights dequantized to f32 and an f32 cache: slow, the yardstick of quantized runs
     #[arg(long)]
     pub reference: bool,
+    /// Check the plan of memory while it runs: unused memory is poisoned, first with guards around values (slow)
+    #[arg(long)]
+    pub verify_memory: bool,
     /// Write the compute graph to FILE.dot or FILE.json (or FILE.txt)
     #[arg(long, value_parser = values::graph_file, value_name = "FILE")]
     pub dump_graph: Option<GraphFile>,

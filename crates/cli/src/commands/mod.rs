@@ -19,7 +19,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use minfer::{
-    DType, Model, RopeOverrides, Session, SessionOptions, ThreadPool, choose_context, default_threads,
+    DType, Model, RopeOverrides, Session, SessionOptions, ThreadPool, Verified, choose_context,
+    default_threads,
 };
 use serde_json::Value as Json;
 
@@ -106,6 +107,7 @@ fn session_options(
         type_v: kv_type(engine.cache_type_v),
         isa: machine.isa,
         reference: engine.reference,
+        verify_memory: engine.verify_memory,
         ..SessionOptions::default()
     }
 }
@@ -121,7 +123,14 @@ fn session(
         let dump = model.dump_graph(options, *format)?;
         std::fs::write(path, dump).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    Ok(Session::new(model.clone(), pool(machine), options)?)
+    let session = Session::new(model.clone(), pool(machine), options)?;
+    if let Some(Verified { tokens, calls, windows }) = session.verified() {
+        tell(&format!(
+            "note: memory is as planned: {tokens} tokens gave the same logits with guards around {windows} windows of {calls} \
+             calls, and with all other memory poisoned, as it is from here on"
+        ));
+    }
+    Ok(session)
 }
 
 /// One JSON value on standard output.

@@ -26,6 +26,24 @@ fn logits_are_the_same_over_threads_batches_and_contexts() {
 }
 
 #[test]
+fn answers_are_the_same_with_memory_verified_and_a_note_says_what_was() {
+    let run = ["run", tiny(), "hi", "-no-cnv", "-n", "5", "--temp", "0", "--json"];
+    let verified = minfer(&[&run[..], &["--verify-memory"]].concat()).expect(0);
+    assert!(verified.err.contains("memory is as planned"), "{}", verified.err);
+    let plain = minfer(&run).expect(0);
+    assert_eq!(plain.err, "");
+    let tokens = |out: &str| serde_json::from_str::<serde_json::Value>(out).unwrap()["tokens"].clone();
+    assert_eq!(tokens(&verified.out), tokens(&plain.out));
+    assert_eq!(hash(micro(), &["--verify-memory"]), hash(micro(), &[]));
+    for arguments in
+        [["bench", micro(), "-p", "4", "-n", "2"], ["logits", micro(), "--tokens", "1", "-t", "1"]]
+    {
+        let told = minfer(&[&arguments[..], &["--verify-memory"]].concat()).expect(0).err;
+        assert!(told.contains("memory is as planned"), "{told}");
+    }
+}
+
+#[test]
 fn logits_are_the_same_with_every_instruction_set_and_a_missing_one_is_named() {
     let plain = hash(tiny(), &[]);
     for isa in Isa::ALL {

@@ -18,3 +18,4 @@ mod stops;
 mod stored;
 mod synthetic;
 mod twin;
+mod verify;
