@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// What each crate may depend on in the workspace, in the order of the data's flow. Development
 /// dependencies are free.
-const MAY_USE: [(&str, &[&str]); 16] = [
+const MAY_USE: [(&str, &[&str]); 17] = [
     ("lib/memplan", &[]),
     ("crates/gguf", &[]),
     ("crates/graph", &[]),
@@ -18,7 +18,11 @@ const MAY_USE: [(&str, &[&str]); 16] = [
     ("crates/text", &[]),
     ("crates/sample", &[]),
     ("crates/synthetic", &["gguf"]),
-    ("crates/minfer", &["backend", "compile", "cpu", "gguf", "graph", "models", "runtime", "sample", "text"]),
+    ("crates/picture", &[]),
+    (
+        "crates/minfer",
+        &["backend", "compile", "cpu", "gguf", "graph", "models", "picture", "runtime", "sample", "text"],
+    ),
     ("crates/fetch", &[]),
     ("crates/cli", &["fetch", "gguf", "minfer"]),
     ("crates/webdriver", &[]),
