@@ -24,7 +24,15 @@ pub fn graph_file(name: &str) -> Result<GraphFile, String> {
 
 pub fn kv_type(name: &str) -> Result<DType, String> {
     let found = KV_TYPES.into_iter().find(|t| t.name().eq_ignore_ascii_case(name));
-    found.ok_or_else(|| "expected f16, f32 or q8_0".to_owned())
+    found.ok_or_else(|| format!("expected one of {}", kv_types()))
+}
+
+pub fn kv_type_help() -> String {
+    format!("Type of cached keys and values: {} [default: f16]", kv_types())
+}
+
+fn kv_types() -> String {
+    KV_TYPES.map(|t| t.name().to_lowercase()).join(", ")
 }
 
 pub fn isa_help() -> String {

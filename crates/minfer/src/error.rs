@@ -47,16 +47,28 @@ pub enum Error {
         needed: usize,
     },
     /// A KV type that does not fit the model.
-    #[error("KV type {kv_type} needs heads of a multiple of 32 elements; this model's heads have {head_dim}")]
+    #[error(
+        "{option} {kv_type}: needs heads of a multiple of {block} elements, and this model's have {head_dim}; \
+         F16, F32 and BF16 suit all"
+    )]
     CacheType {
+        /// Which type: of keys or of values.
+        option: &'static str,
         /// The type.
         kv_type: graph::DType,
+        /// Elements in a block of it.
+        block: usize,
         /// Elements in a head.
         head_dim: usize,
     },
     /// A KV type that there is no cache of.
-    #[error("KV type {0} is not supported: expected F16, F32 or Q8_0")]
-    NoCacheType(graph::DType),
+    #[error("{option} {kv_type}: no cache is of this type, expected one of {}", cache_types())]
+    NoCacheType {
+        /// Which type: of keys or of values.
+        option: &'static str,
+        /// The type.
+        kv_type: graph::DType,
+    },
     /// The machine lacks an instruction set that was asked for.
     #[error("--isa {isa}: this machine has no {missing}")]
     Isa {
@@ -102,4 +114,8 @@ pub enum Error {
         /// Why.
         error: sample::SampleError,
     },
+}
+
+fn cache_types() -> String {
+    crate::KV_TYPES.map(graph::DType::name).join(", ")
 }

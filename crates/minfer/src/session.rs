@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use backend::{Backend, Fused};
 use compile::DeviceId;
+pub use cpu::kv::KV_TYPES;
 use cpu::{Cpu, Isa, ThreadPool};
 use graph::DType;
 use models::BodyParams;
@@ -12,9 +13,6 @@ use runtime::{Engine, EngineParts, Memory, Params, Verify, WeightSource};
 use crate::verify::verify;
 use crate::weights::{Dequantized, Mapped};
 use crate::{Error, Model, Verified};
-
-/// What a KV cache may be of.
-pub const KV_TYPES: [DType; 3] = [DType::F16, DType::F32, DType::Q8_0];
 
 /// How a session runs. None of it but the KV types and `reference` changes a result.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +30,7 @@ pub struct SessionOptions {
     pub head_rows: usize,
     /// Type of cached keys, one of [`KV_TYPES`].
     pub type_k: DType,
-    /// Type of cached values.
+    /// Type of cached values, one of [`KV_TYPES`] too, whichever the keys have.
     pub type_v: DType,
     /// The tier of kernels; the best that there is if not given.
     pub isa: Option<Isa>,
@@ -142,12 +140,13 @@ pub(crate) fn params(model: &Model, options: &SessionOptions) -> Result<Params, 
     let cache_type = |asked| if options.reference { DType::F32 } else { asked };
     let (type_k, type_v) = (cache_type(options.type_k), cache_type(options.type_v));
     let head_dim = model.config().head_dim;
-    for kv_type in [type_k, type_v] {
+    for (option, kv_type) in [("--kv-type-k", type_k), ("--kv-type-v", type_v)] {
         if !KV_TYPES.contains(&kv_type) {
-            return Err(Error::NoCacheType(kv_type));
+            return Err(Error::NoCacheType { option, kv_type });
         }
-        if !head_dim.is_multiple_of(kv_type.block_elements()) {
-            return Err(Error::CacheType { kv_type, head_dim });
+        let block = kv_type.block_elements();
+        if !head_dim.is_multiple_of(block) {
+            return Err(Error::CacheType { option, kv_type, block, head_dim });
         }
     }
     let n_ubatch = options.n_ubatch.min(options.n_ctx * options.n_seq);

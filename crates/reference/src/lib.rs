@@ -2,6 +2,7 @@
 
 pub mod attention;
 pub mod elementwise;
+pub mod kv;
 pub mod matmul;
 pub mod norm;
 pub mod rope;

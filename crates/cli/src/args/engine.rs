@@ -26,15 +26,15 @@ pub struct EngineArgs {
         help = "Tokens that are computed together (also -ub)"
     )]
     pub ubatch_size: usize,
-    /// Type of cached keys: f16, f32, q8_0 (also -ctk)
-    #[arg(long, value_parser = values::kv_type, value_name = "TYPE")]
-    pub cache_type_k: Option<DType>,
-    /// Type of cached values: f16, f32, q8_0 (also -ctv)
-    #[arg(long, value_parser = values::kv_type, value_name = "TYPE")]
-    pub cache_type_v: Option<DType>,
-    /// Both cache types at once
-    #[arg(long, value_parser = values::kv_type, value_name = "TYPE")]
+    /// Type of cached keys and values
+    #[arg(long, value_parser = values::kv_type, value_name = "TYPE", help = values::kv_type_help())]
     pub kv_type: Option<DType>,
+    /// Type of cached keys alone (also -ctk)
+    #[arg(long, visible_alias = "cache-type-k", value_parser = values::kv_type, value_name = "TYPE")]
+    pub kv_type_k: Option<DType>,
+    /// Type of cached values alone (also -ctv)
+    #[arg(long, visible_alias = "cache-type-v", value_parser = values::kv_type, value_name = "TYPE")]
+    pub kv_type_v: Option<DType>,
     /// Compute with weights dequantized to f32 and an f32 cache: slow, the yardstick of quantized runs
     #[arg(long)]
     pub reference: bool,

@@ -103,8 +103,8 @@ fn session_options(
     SessionOptions {
         n_ctx: context.n_ctx,
         n_ubatch: engine.ubatch_size,
-        type_k: kv_type(engine.cache_type_k),
-        type_v: kv_type(engine.cache_type_v),
+        type_k: kv_type(engine.kv_type_k),
+        type_v: kv_type(engine.kv_type_v),
         isa: machine.isa,
         reference: engine.reference,
         verify_memory: engine.verify_memory,

@@ -60,19 +60,24 @@ fn logits_are_the_same_with_every_instruction_set_and_a_missing_one_is_named() {
 
 #[test]
 fn logits_depend_on_the_cache_types_and_the_reference_switch() {
-    let options: [&[&str]; 6] = [
+    let options: [&[&str]; 10] = [
         &["--kv-type", "f16"],
         &["--kv-type", "f32"],
         &["--kv-type", "q8_0"],
         &["-ctk", "q8_0"],
         &["-ctv", "q8_0"],
         &["--reference"],
+        &["--kv-type", "bf16"],
+        &["--kv-type", "q4_0"],
+        &["--kv-type-k", "q4_0", "--kv-type-v", "bf16"],
+        &["--kv-type-k", "bf16", "--kv-type-v", "q4_0"],
     ];
     let hashes: Vec<String> = options.iter().map(|options| hash(tiny(), options)).collect();
-    assert_eq!(hashes.iter().collect::<HashSet<_>>().len(), 6, "{hashes:?}");
+    assert_eq!(hashes.iter().collect::<HashSet<_>>().len(), options.len(), "{hashes:?}");
     assert_eq!(hash(tiny(), &[]), hashes[0], "f16 is the default");
     assert_eq!(hash(tiny(), &["-ctk", "q8_0", "-ctv", "q8_0"]), hashes[2]);
     assert_eq!(hash(tiny(), &["--kv-type", "q8_0", "-ctv", "f16"]), hashes[3], "its own type goes first");
+    assert_eq!(hash(tiny(), &["--cache-type-k", "q4_0", "-ctv", "bf16"]), hashes[8], "llama.cpp's names");
     assert_eq!(hash(tiny(), &["--kv-type", "F32"]), hashes[1], "names in capitals");
     assert_eq!(
         hash(tiny(), &["--reference", "--kv-type", "q8_0"]),

@@ -14,7 +14,7 @@ fn a_wrong_command_line_ends_with_2_and_names_the_flag() {
         (&["run", micro(), "hi", "-p", "ho"], &["PROMPT", "--prompt"]),
         (&["run", micro(), "-p", "hi", "-f", "x"], &["--prompt", "--file"]),
         (&["run", micro(), "hi", "-ub", "0"], &["--ubatch-size", "1 or more"]),
-        (&["run", micro(), "hi", "--kv-type", "q4"], &["--kv-type", "q4", "f16, f32 or q8_0"]),
+        (&["run", micro(), "hi", "--kv-type", "q4"], &["--kv-type", "q4", "f16, f32, bf16, q8_0, q4_0"]),
         (&["run", micro(), "hi", "-t", "x"], &["--threads"]),
         (&["run", micro(), "hi", "-c", "-5"], &["-5"]),
         (&["run", micro(), "hi", "--seed", "-2"], &["--seed", "-2", "expected -1 or"]),
@@ -87,7 +87,15 @@ fn what_does_not_fit_the_context_is_refused_with_both_numbers() {
 
 #[test]
 fn a_cache_type_that_the_heads_do_not_fit_is_refused() {
-    minfer(&["run", micro(), "hi", "--kv-type", "q8_0"]).refused(1, &["Q8_0", "16"]);
+    for name in ["q8_0", "q4_0"] {
+        let kind = name.to_uppercase();
+        let refused = |option, named: &str| {
+            minfer(&["run", micro(), "hi", option, name]).refused(1, &[named, &kind, "32", "16"]);
+        };
+        refused("--kv-type", "--kv-type-k");
+        refused("--kv-type-k", "--kv-type-k");
+        refused("-ctv", "--kv-type-v");
+    }
 }
 
 #[test]

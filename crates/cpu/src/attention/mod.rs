@@ -27,7 +27,7 @@ pub const RANGE: usize = 256;
 /// `base + p * page_bytes + (h * PAGE + i) * kv_row_bytes(dtype, head_dim)`.
 #[derive(Clone, Copy, Debug)]
 pub struct Cache {
-    /// F32, F16 or Q8_0.
+    /// One of [`KV_TYPES`](crate::kv::KV_TYPES).
     pub dtype: DType,
     /// The first byte of page 0.
     pub base: *const u8,
@@ -137,7 +137,7 @@ fn position(number: i32) -> usize {
 ///
 /// # Safety
 /// `q` and `out` hold all tokens and heads, as the fields say; every page of a visible position is
-/// inside `k.base` and `v.base`, written, and aligned to an element (F32, F16). Nothing writes `q`
+/// inside `k.base` and `v.base`, written, and aligned to an element (types without blocks). Nothing writes `q`
 /// or the cache meanwhile, no other call writes the same heads of the same tokens, and `out` does not
 /// overlap `q`. `scratch` has at least [`attention_scratch_bytes`] bytes. The
 /// CPU can run `isa`.

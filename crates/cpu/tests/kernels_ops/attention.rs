@@ -2,14 +2,15 @@ use std::ops::Range;
 
 use cpu::attention::{Attention, Cache, PAGE, attention, attention_scratch_bytes};
 use cpu::isa::Isa;
-use cpu::kv::{kv_row_bytes, load_row, store_row};
+use cpu::kv::{KV_TYPES, kv_row_bytes, load_row, store_row};
 use graph::DType;
 
 use crate::support::{Random, assert_near, assert_same, vector_tiers};
 
 /// A cache of several sequences whose pages are scattered; every cell that was not written is NaN.
 struct World {
-    dtype: DType,
+    /// Of keys and of values.
+    types: Types,
     dim: usize,
     group: usize,
     heads_kv: usize,
@@ -21,6 +22,9 @@ struct World {
     v: Vec<u64>,
 }
 
+/// The types of keys and of values.
+type Types = (DType, DType);
+
 /// A token of a batch: sequence and position.
 type Token = (i32, i32);
 
@@ -28,7 +32,7 @@ impl World {
     /// Sequences of these lengths, all written with random rows.
     fn new(
         random: &mut Random,
-        dtype: DType,
+        types: Types,
         dim: usize,
         heads: (usize, usize),
         window: Option<usize>,
@@ -42,18 +46,18 @@ impl World {
         for i in (1..pages).rev() {
             order.swap(i, random.below(i + 1));
         }
-        let words = (pages * heads_kv * PAGE * kv_row_bytes(dtype, dim)).div_ceil(8);
+        let words = |dtype| (pages * heads_kv * PAGE * kv_row_bytes(dtype, dim)).div_ceil(8);
         let mut world = World {
-            dtype,
+            types,
             dim,
             group,
             heads_kv,
             window,
             tables: order,
             pages_a_sequence,
-            // All ones is NaN in F32 and F16, and a NaN scale in Q8_0.
-            k: vec![u64::MAX; words],
-            v: vec![u64::MAX; words],
+            // All ones is NaN in types without blocks, and a NaN scale in those of blocks.
+            k: vec![u64::MAX; words(types.0)],
+            v: vec![u64::MAX; words(types.1)],
         };
         for (sequence, length) in lengths.iter().enumerate() {
             for position in 0..*length {
@@ -69,41 +73,48 @@ impl World {
         world
     }
 
-    fn cache(&self, data: &[u64]) -> Cache {
-        Cache {
-            dtype: self.dtype,
-            base: data.as_ptr().cast(),
-            page_bytes: self.heads_kv * PAGE * kv_row_bytes(self.dtype, self.dim),
-        }
+    fn cache(&self, dtype: DType, data: &[u64]) -> Cache {
+        let page_bytes = self.heads_kv * PAGE * kv_row_bytes(dtype, self.dim);
+        Cache { dtype, base: data.as_ptr().cast(), page_bytes }
     }
 
-    fn offset(&self, sequence: usize, position: usize, head: usize) -> usize {
+    fn offset(&self, dtype: DType, sequence: usize, position: usize, head: usize) -> usize {
         let page = self.tables[sequence * self.pages_a_sequence + position / PAGE];
         let row = (page as usize * self.heads_kv + head) * PAGE + position % PAGE;
-        row * kv_row_bytes(self.dtype, self.dim)
+        row * kv_row_bytes(dtype, self.dim)
     }
 
     /// Writes a key and a value.
     fn write(&mut self, sequence: usize, position: usize, head: usize, rows: &[Vec<f32>; 2]) {
-        let at = self.offset(sequence, position, head);
-        for (data, row) in [&mut self.k, &mut self.v].into_iter().zip(rows) {
+        let (type_k, type_v) = self.types;
+        let at = |dtype| self.offset(dtype, sequence, position, head);
+        let at = [at(type_k), at(type_v)];
+        let data = [(type_k, &mut self.k), (type_v, &mut self.v)];
+        for (((dtype, data), row), at) in data.into_iter().zip(rows).zip(at) {
             // SAFETY: the row lies in the cache.
             unsafe {
                 let dst = data.as_mut_ptr().cast::<u8>().add(at);
-                store_row(Isa::Scalar, self.dtype, row.as_ptr(), self.dim, dst);
+                store_row(Isa::Scalar, dtype, row.as_ptr(), self.dim, dst);
             }
         }
     }
 
     /// The rows of keys or values that a range of positions has.
-    fn rows(&self, data: &[u64], sequence: usize, head: usize, range: Range<usize>) -> Vec<f32> {
+    fn rows(
+        &self,
+        dtype: DType,
+        data: &[u64],
+        sequence: usize,
+        head: usize,
+        range: Range<usize>,
+    ) -> Vec<f32> {
         let mut rows = vec![0.0; range.len() * self.dim];
         for (row, position) in rows.chunks_mut(self.dim).zip(range) {
             // SAFETY: the row lies in the cache.
             unsafe {
                 let src = data.as_ptr().cast::<u8>();
-                let src = src.add(self.offset(sequence, position, head));
-                load_row(Isa::Scalar, self.dtype, src, self.dim, row.as_mut_ptr());
+                let src = src.add(self.offset(dtype, sequence, position, head));
+                load_row(Isa::Scalar, dtype, src, self.dim, row.as_mut_ptr());
             }
         }
         rows
@@ -138,8 +149,8 @@ impl World {
             sequences: &sequences,
             page_tables: &self.tables,
             table_stride: self.pages_a_sequence,
-            k: self.cache(&self.k),
-            v: self.cache(&self.v),
+            k: self.cache(self.types.0, &self.k),
+            v: self.cache(self.types.1, &self.v),
             window: self.window,
             soft_cap: self.soft_cap(),
         };
@@ -162,11 +173,12 @@ impl World {
             for (head, q) in q.chunks(self.dim).enumerate() {
                 let end = *position as usize + 1;
                 let start = self.window.map_or(0, |w| end.saturating_sub(w));
-                let rows = |data| self.rows(data, *sequence as usize, head / self.group, start..end);
+                let rows =
+                    |dtype, data| self.rows(dtype, data, *sequence as usize, head / self.group, start..end);
                 out.extend(reference::attention::attention(
                     q,
-                    &rows(&self.k),
-                    &rows(&self.v),
+                    &rows(self.types.0, &self.k),
+                    &rows(self.types.1, &self.v),
                     0.3,
                     self.soft_cap(),
                 ));
@@ -180,26 +192,50 @@ fn tokens_of(sequence: i32, positions: Range<i32>) -> Vec<Token> {
     positions.map(|position| (sequence, position)).collect()
 }
 
-/// Shapes: (type, head_dim, (group, heads_kv), window).
-type Shape = (DType, usize, (usize, usize), Option<usize>);
+/// Shapes: (types, head_dim, (group, heads_kv), window).
+type Shape = (Types, usize, (usize, usize), Option<usize>);
 
-const SHAPES: [Shape; 10] = [
-    (DType::F16, 64, (3, 2), None),
-    (DType::F32, 64, (1, 2), Some(40)),
-    (DType::Q8_0, 64, (2, 1), None),
-    (DType::F16, 20, (4, 1), None),
-    (DType::F32, 3, (2, 1), Some(300)),
-    (DType::F16, 72, (1, 1), Some(1)),
-    (DType::F16, 80, (8, 1), None),
-    (DType::F32, 16, (9, 1), None),
-    (DType::Q8_0, 96, (3, 1), Some(65)),
-    (DType::F16, 128, (5, 1), None),
+const fn both(dtype: DType) -> Types {
+    (dtype, dtype)
+}
+
+const SHAPES: [Shape; 15] = [
+    (both(DType::F16), 64, (3, 2), None),
+    (both(DType::F32), 64, (1, 2), Some(40)),
+    (both(DType::Q8_0), 64, (2, 1), None),
+    (both(DType::F16), 20, (4, 1), None),
+    (both(DType::F32), 3, (2, 1), Some(300)),
+    (both(DType::F16), 72, (1, 1), Some(1)),
+    (both(DType::F16), 80, (8, 1), None),
+    (both(DType::F32), 16, (9, 1), None),
+    (both(DType::Q8_0), 96, (3, 1), Some(65)),
+    (both(DType::F16), 128, (5, 1), None),
+    (both(DType::BF16), 64, (3, 1), None),
+    (both(DType::BF16), 13, (2, 2), Some(290)),
+    (both(DType::Q4_0), 64, (3, 2), None),
+    (both(DType::Q4_0), 96, (9, 1), Some(65)),
+    ((DType::BF16, DType::F16), 72, (1, 1), Some(33)),
 ];
+
+/// Every pair of types, on heads of one block; some pairs with a window.
+fn pairs() -> impl Iterator<Item = Shape> {
+    let pairs = KV_TYPES.into_iter().flat_map(|k| KV_TYPES.map(|v| (k, v)));
+    pairs.enumerate().map(|(i, types)| (types, 32, (1 + i % 4, 1), [None, Some(70), Some(300)][i % 3]))
+}
+
+/// Few tokens of one long sequence, on both sides of where a range begins.
+fn short(random: &mut Random, shape: Shape) -> (World, Vec<Token>, Vec<f32>) {
+    let (types, dim, heads, window) = shape;
+    let world = World::new(random, types, dim, heads, window, &[300]);
+    let tokens = tokens_of(0, 250..260);
+    let q = random.floats(tokens.len() * world.width(), 2.0);
+    (world, tokens, q)
+}
 
 /// A batch of a long sequence, some tokens of others, and a jump back.
 fn mixed(random: &mut Random, shape: Shape) -> (World, Vec<Token>, Vec<f32>) {
-    let (dtype, dim, heads, window) = shape;
-    let world = World::new(random, dtype, dim, heads, window, &[600, 37, 256]);
+    let (types, dim, heads, window) = shape;
+    let world = World::new(random, types, dim, heads, window, &[600, 37, 256]);
     let mut tokens = tokens_of(0, 235..275);
     tokens.extend(tokens_of(1, 30..37));
     tokens.extend([(0, 599), (2, 255), (2, 254), (1, 0), (0, 511), (0, 512)]);
@@ -243,10 +279,25 @@ fn attention_has_the_same_bits_in_every_tier_and_however_a_batch_is_cut() {
 }
 
 #[test]
+fn every_pair_of_types_is_near_the_reference_and_has_the_same_bits_in_every_tier_and_cut() {
+    let mut random = Random::new(18);
+    for shape in pairs() {
+        let (world, tokens, q) = short(&mut random, shape);
+        let scalar = world.run(Isa::Scalar, &tokens, &q, &[tokens.len()]);
+        assert_near(&scalar, &world.expected(&tokens, &q), 1e-5, &format!("{shape:?}"));
+        for isa in vector_tiers() {
+            for cut in [vec![10], vec![1; 10]] {
+                assert_same(&scalar, &world.run(isa, &tokens, &q, &cut), &format!("{shape:?} {cut:?}"));
+            }
+        }
+    }
+}
+
+#[test]
 fn a_prompt_has_the_same_bits_as_its_tokens_alone() {
     let mut random = Random::new(13);
     for isa in vector_tiers() {
-        let world = World::new(&mut random, DType::F16, 64, (3, 1), None, &[300]);
+        let world = World::new(&mut random, both(DType::F16), 64, (3, 1), None, &[300]);
         let tokens = tokens_of(0, 0..300);
         let q = random.floats(tokens.len() * world.width(), 1.0);
         let whole = world.run(isa, &tokens, &q, &[300]);
@@ -259,7 +310,7 @@ fn a_prompt_has_the_same_bits_as_its_tokens_alone() {
 fn sequences_side_by_side_equal_each_alone() {
     let mut random = Random::new(14);
     for isa in vector_tiers().chain([Isa::Scalar]) {
-        let world = World::new(&mut random, DType::F16, 32, (2, 2), None, &[70, 300, 5]);
+        let world = World::new(&mut random, both(DType::F16), 32, (2, 2), None, &[70, 300, 5]);
         let tokens = [(1, 299), (0, 69), (2, 4), (0, 3), (1, 120)];
         let q = random.floats(tokens.len() * world.width(), 1.0);
         let together = world.run(isa, &tokens, &q, &[5]);
@@ -275,8 +326,8 @@ fn sequences_side_by_side_equal_each_alone() {
 fn cells_that_a_token_does_not_see_do_not_show() {
     let mut random = Random::new(15);
     for window in [None, Some(50)] {
-        for dtype in [DType::F32, DType::F16, DType::Q8_0] {
-            let mut world = World::new(&mut random, dtype, 32, (3, 1), window, &[290]);
+        for dtype in KV_TYPES {
+            let mut world = World::new(&mut random, both(dtype), 32, (3, 1), window, &[290]);
             let tokens = tokens_of(0, 270..280);
             let q = random.floats(tokens.len() * world.width(), 1.0);
             let run = |world: &World| world.run(Isa::Scalar, &tokens, &q, &[10]);
@@ -306,7 +357,7 @@ fn cells_that_a_token_does_not_see_do_not_show() {
 fn a_huge_key_keeps_a_row_of_f16_finite() {
     let mut random = Random::new(16);
     for isa in vector_tiers().chain([Isa::Scalar]) {
-        let mut world = World::new(&mut random, DType::F16, 32, (1, 1), None, &[40]);
+        let mut world = World::new(&mut random, both(DType::F16), 32, (1, 1), None, &[40]);
         let mut rows = [random.floats(32, 1.0), random.floats(32, 1.0)];
         rows[0][5] = 7e4;
         world.write(0, 20, 0, &rows);
@@ -321,7 +372,7 @@ fn a_huge_key_keeps_a_row_of_f16_finite() {
 fn a_query_of_nan_is_nan_and_harms_no_other() {
     let mut random = Random::new(17);
     for isa in vector_tiers().chain([Isa::Scalar]) {
-        let world = World::new(&mut random, DType::F16, 32, (1, 1), None, &[300]);
+        let world = World::new(&mut random, both(DType::F16), 32, (1, 1), None, &[300]);
         let tokens = tokens_of(0, 280..300);
         let mut q = random.floats(20 * 32, 1.0);
         let before = world.run(isa, &tokens, &q, &[20]);

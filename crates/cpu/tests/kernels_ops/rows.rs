@@ -1,6 +1,7 @@
 use cpu::elementwise::{add, cap, geglu, swiglu};
 use cpu::isa::Isa;
-use cpu::kv::{kv_row_bytes, load_row, store_row};
+use cpu::kv::{KV_TYPES, kv_row_bytes, load_row, store_row};
+use cpu::matmul::dequantize_row;
 use cpu::norm::{rms_norm_row, rms_norm_row_raw};
 use cpu::rope::{RopePairs, rope_row, rope_table};
 use graph::DType;
@@ -147,7 +148,7 @@ fn stored_rows_have_the_same_bytes_in_every_tier() {
         rows.push(row);
     }
     for row in &rows {
-        for dtype in [DType::F32, DType::F16, DType::Q8_0] {
+        for dtype in KV_TYPES {
             let (bytes, back) = through(Isa::Scalar, dtype, row);
             for isa in vector_tiers() {
                 let (bytes_too, back_too) = through(isa, dtype, row);
@@ -160,9 +161,13 @@ fn stored_rows_have_the_same_bytes_in_every_tier() {
     }
     for n in [1, 7, 20, 33] {
         let row = random.floats(n, 1.0);
-        let (bytes, _) = through(Isa::Scalar, DType::F16, &row);
-        for isa in vector_tiers() {
-            assert_eq!(bytes, through(isa, DType::F16, &row).0);
+        for dtype in [DType::F16, DType::BF16] {
+            let (bytes, back) = through(Isa::Scalar, dtype, &row);
+            for isa in vector_tiers() {
+                let (bytes_too, back_too) = through(isa, dtype, &row);
+                assert_eq!(bytes, bytes_too, "{dtype}");
+                assert_same(&back, &back_too, dtype.name());
+            }
         }
     }
 }
@@ -175,6 +180,57 @@ fn rows_of_f16_saturate_and_keep_nan() {
         let max = 65_504.0;
         let expected = [max, -max, max, -max, f32::NAN, max, 1.0, 0.099_975_586];
         assert_same(&back, &expected, "f16");
+    }
+}
+
+#[test]
+fn rows_of_bf16_round_to_the_even_neighbour_saturate_and_keep_nan() {
+    let max = f32::from_bits(0x7f7f_0000);
+    // Between two neighbours: below the middle, the middle with the even one below and above, above it.
+    let between = [0x3f80_7fff, 0x3f80_8000, 0x3f81_8000, 0x3f80_8001, 0xbf81_8000].map(f32::from_bits);
+    let rounded = [0x3f80_0000, 0x3f80_0000, 0x3f82_0000, 0x3f81_0000, 0xbf82_0000].map(f32::from_bits);
+    let x = [f32::MAX, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, max, f32::from_bits(0x7f80_0001)];
+    let expected = [max, max, -max, f32::NAN, max, f32::NAN];
+    for isa in vector_tiers().chain([Isa::Scalar]) {
+        assert_same(
+            &through(isa, DType::BF16, &[&x[..], &between].concat()).1,
+            &[&expected[..], &rounded].concat(),
+            "bf16",
+        );
+    }
+}
+
+#[test]
+fn rows_of_q4_0_are_those_of_the_format_and_nan_stays_in_its_block() {
+    let mut random = Random::new(8);
+    for isa in vector_tiers().chain([Isa::Scalar]) {
+        for size in [1e-3, 1.0, 40.0, 1e4] {
+            let mut x = random.floats(96, size);
+            // Two elements of the largest magnitude: the first one's sign counts.
+            (x[70], x[80]) = (-2.0 * size, 2.0 * size);
+            let (bytes, back) = through(isa, DType::Q4_0, &x);
+            assert_eq!(bytes[..54], reference::kv::q4_0(&x), "{isa}");
+            let mut weights = vec![0.0; 96];
+            dequantize_row(DType::Q4_0, &bytes[..54], &mut weights);
+            // Equal as numbers: a zero may have another sign.
+            assert_eq!(back, weights, "{isa}");
+            for (x, back) in x.chunks(32).zip(back.chunks(32)) {
+                let step = x.iter().fold(0.0f32, |a, x| a.max(x.abs())) / 8.0;
+                // A whole step away where the largest one has the other sign, half a step elsewhere.
+                assert!(x.iter().zip(back).all(|(x, back)| (x - back).abs() <= step * 1.01));
+            }
+            x[40] = f32::NAN;
+            let (_, damaged) = through(isa, DType::Q4_0, &x);
+            assert!(damaged[32..64].iter().all(|x| x.is_nan()));
+            assert!((0..32).chain(64..96).all(|i| same(damaged[i], back[i])));
+        }
+        for huge in [f32::INFINITY, f32::NEG_INFINITY, 1e30, 6e5] {
+            let mut x = vec![1.0; 32];
+            x[7] = huge;
+            let (_, back) = through(isa, DType::Q4_0, &x);
+            assert!(back.iter().all(|x| x.is_finite()), "{isa} {huge}");
+            assert_eq!(back[7], 524_032.0f32.copysign(huge), "{isa} {huge}");
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! `MINFER_TEST_MODELS` names a folder that holds its file, and say that they were skipped elsewhere.
 
 mod bad_files;
+mod cache_types;
 mod chat;
 mod common;
 mod generate;

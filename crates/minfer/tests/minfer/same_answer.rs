@@ -179,20 +179,22 @@ fn small_models_answer_the_same_bits_in_every_way() {
 #[test]
 fn every_architecture_answers_the_same_bits_in_every_way() {
     let mixed = |type_k, type_v| Cache { type_k, type_v, ..F16 };
-    let (f32, q8) = (mixed(DType::F32, DType::F32), mixed(DType::Q8_0, DType::Q8_0));
+    let both = |kv_type| mixed(kv_type, kv_type);
+    let (f32, bf16) = (both(DType::F32), both(DType::BF16));
+    let (q8, q4) = (both(DType::Q8_0), both(DType::Q4_0));
     let models = [
         ("llama", "micro", "F32", f32),
         ("llama", "tiny", "Q4_K_M", q8),
-        ("qwen2", "micro", "F32", F16),
+        ("qwen2", "micro", "F32", bf16),
         ("qwen2", "tiny", "Q4_K_M", mixed(DType::F32, DType::Q8_0)),
-        ("qwen3", "micro", "F32", q8),
-        ("qwen3", "tiny", "Q4_K_M", F16),
+        ("qwen3", "micro", "F32", q4),
+        ("qwen3", "tiny", "Q4_K_M", mixed(DType::Q8_0, DType::Q4_0)),
         ("qwen3moe", "micro", "F32", F16),
         ("qwen3moe", "tiny", "Q4_K_M", mixed(DType::Q8_0, DType::F16)),
         ("gemma2", "micro", "F32", q8),
         ("gemma2", "tiny", "Q4_K_M", F16),
-        ("gemma3", "micro", "F32", mixed(DType::F16, DType::F32)),
-        ("gemma3", "tiny", "Q4_K_M", q8),
+        ("gemma3", "micro", "F32", mixed(DType::BF16, DType::F32)),
+        ("gemma3", "tiny", "Q4_K_M", mixed(DType::Q4_0, DType::F16)),
         ("phi3", "micro", "F32", F16),
         ("phi3", "micro-long", "Q8_0", Cache { n_ctx: 1024, ..F16 }),
         ("phi3", "tiny", "Q4_K_M", f32),

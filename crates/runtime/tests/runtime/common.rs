@@ -31,9 +31,9 @@ pub const CASES: [Case; 10] = [
     case("llama", "micro", "Q4_0", DType::F16),
     case("qwen2", "micro", "Q4_1", DType::F16),
     case("llama", "micro", "BF16", DType::F32),
-    case("qwen2", "micro", "F16", DType::F16),
+    case("qwen2", "micro", "F16", DType::BF16),
     case("llama", "tiny", "Q8_0", DType::Q8_0),
-    case("qwen2", "tiny", "F16", DType::Q8_0),
+    case("qwen2", "tiny", "F16", DType::Q4_0),
     case("qwen3", "micro", "Q4_0", DType::Q8_0),
     MOE,
 ];

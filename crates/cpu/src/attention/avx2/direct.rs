@@ -6,8 +6,8 @@ use super::super::RANGE;
 use super::load::{self, eight};
 use super::pages::Pages;
 use super::{Buffers, Run, TILE};
-use crate::kv::BLOCK;
-use crate::kv::avx2::load_q8_0;
+use crate::isa::Isa;
+use crate::kv::load_row;
 
 /// Scores of all rows of the run; those of positions that a row does not see are undefined.
 ///
@@ -26,11 +26,12 @@ pub unsafe fn scores(run: &Run, keys: &Pages, buffers: &mut Buffers) {
                 match keys.dtype {
                     graph::DType::F32 => all_rows::<{ load::F32 }>(run, rows, scores),
                     graph::DType::F16 => all_rows::<{ load::F16 }>(run, rows, scores),
-                    _ => {
+                    graph::DType::BF16 => all_rows::<{ load::BF16 }>(run, rows, scores),
+                    blocks => {
                         // A block has one scale, so it is converted as a whole.
                         let floats = &mut buffers.range[..8 * dim];
                         for (row, floats) in rows.into_iter().zip(floats.chunks_exact_mut(dim)) {
-                            load_q8_0(row, dim / BLOCK, floats.as_mut_ptr());
+                            load_row(Isa::Avx2, blocks, row, dim, floats.as_mut_ptr());
                         }
                         let floats = floats.as_ptr();
                         let rows = std::array::from_fn(|i| floats.add(i * dim).cast());

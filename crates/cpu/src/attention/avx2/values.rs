@@ -4,12 +4,12 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 use super::super::{PAGE, RANGE};
-use super::load::{self, many};
+use super::load::{self, by_dtype, many};
 use super::pages::Rows;
 use super::{Run, TILE, stride};
 use crate::math::avx2::first_lanes;
 
-/// Vectors of weighted values that a tile holds in registers for each row: a block of Q8_0.
+/// Vectors of weighted values that a tile holds in registers for each row: a block of Q8_0 or Q4_0.
 const VECTORS: usize = 4;
 
 /// Adds to `values` of the rows `tile` the values of the positions that each sees, times `weights`.
@@ -99,11 +99,7 @@ unsafe fn rows_part<const R: usize>(
                         values,
                         dim,
                     };
-                    match pages.dtype {
-                        graph::DType::F32 => part.add::<{ load::F32 }>(),
-                        graph::DType::F16 => part.add::<{ load::F16 }>(),
-                        _ => part.add::<{ load::Q8_0 }>(),
-                    }
+                    by_dtype!(pages.dtype, part.add());
                     position = next;
                 }
             }

@@ -1,64 +1,28 @@
 //! Eight lanes of storing and loading rows of the cache.
 
+mod halves;
+mod q4_0;
+
 use std::arch::x86_64::*;
 
-use half::f16;
-
-use super::{BLOCK, BLOCK_BYTES, F16_MAX, q8_0_scale};
-
-/// # Safety
-/// `src` and `dst` are valid for `n` elements; the CPU has AVX2 and F16C.
-#[target_feature(enable = "avx2,fma,f16c")]
-pub unsafe fn store_f16(src: *const f32, n: usize, dst: *mut f16) {
-    let whole = n / 8 * 8;
-    // SAFETY: the elements are below n.
-    unsafe {
-        for i in (0..whole).step_by(8) {
-            // If an operand is NaN, these instructions give the second one.
-            let x = _mm256_loadu_ps(src.add(i));
-            let x = _mm256_max_ps(_mm256_set1_ps(-F16_MAX), x);
-            let x = _mm256_min_ps(_mm256_set1_ps(F16_MAX), x);
-            let h = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(x);
-            _mm_storeu_si128(dst.add(i).cast(), h);
-        }
-        super::store_f16(src, dst, whole..n);
-    }
-}
-
-/// # Safety
-/// `src` and `dst` are valid for `n` elements; the CPU has AVX2 and F16C.
-#[target_feature(enable = "avx2,fma,f16c")]
-pub unsafe fn load_f16(src: *const f16, n: usize, dst: *mut f32) {
-    let whole = n / 8 * 8;
-    // SAFETY: the elements are below n.
-    unsafe {
-        for i in (0..whole).step_by(8) {
-            let x = _mm256_cvtph_ps(_mm_loadu_si128(src.add(i).cast()));
-            _mm256_storeu_ps(dst.add(i), x);
-        }
-        super::load_f16(src, dst, whole..n);
-    }
-}
+use super::types::{BLOCK, Q8_0_BYTES, q8_0_scale};
+pub use halves::{bf16_eight, load_bf16, load_f16, store_bf16, store_f16};
+pub use q4_0::{load_q4_0, q4_0, q4_0_block, store_q4_0};
 
 /// # Safety
 /// `src` is valid for reads of `blocks * BLOCK` elements, `dst` for writes of
-/// `blocks * BLOCK_BYTES` bytes; the CPU has AVX2 and F16C.
+/// `blocks * Q8_0_BYTES` bytes; the CPU has AVX2 and F16C.
 #[target_feature(enable = "avx2,fma,f16c")]
 pub unsafe fn store_q8_0(src: *const f32, blocks: usize, dst: *mut u8) {
-    let magnitude = _mm256_set1_epi32(0x7fff_ffff);
     let limit = _mm256_set1_ps(127.0);
     for block in 0..blocks {
         // SAFETY: the block lies in both.
         unsafe {
             let src = src.add(block * BLOCK);
-            let dst = dst.add(block * BLOCK_BYTES);
+            let dst = dst.add(block * Q8_0_BYTES);
             let x = [0, 8, 16, 24].map(|i| _mm256_loadu_ps(src.add(i)));
-            let a = x.map(|x| _mm256_and_si256(_mm256_castps_si256(x), magnitude));
-            let a = _mm256_max_epi32(_mm256_max_epi32(a[0], a[1]), _mm256_max_epi32(a[2], a[3]));
-            let a = _mm_max_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256::<1>(a));
-            let a = _mm_max_epi32(a, _mm_shuffle_epi32::<0b00_00_11_10>(a));
-            let a = _mm_max_epi32(a, _mm_shuffle_epi32::<0b00_00_00_01>(a));
-            let (scale, inverse) = q8_0_scale(f32::from_bits(_mm_cvtsi128_si32(a) as u32));
+            let amax = largest(magnitudes(x));
+            let (scale, inverse) = q8_0_scale(f32::from_bits(amax as u32));
             dst.cast::<[u8; 2]>().write(scale.to_le_bytes());
             let dst = dst.add(2).cast::<__m256i>();
             if inverse == 0.0 {
@@ -80,15 +44,15 @@ pub unsafe fn store_q8_0(src: *const f32, blocks: usize, dst: *mut u8) {
 }
 
 /// # Safety
-/// `src` is valid for reads of `blocks * BLOCK_BYTES` bytes, `dst` for writes of `blocks * BLOCK`
+/// `src` is valid for reads of `blocks * Q8_0_BYTES` bytes, `dst` for writes of `blocks * BLOCK`
 /// elements; the CPU has AVX2 and F16C.
 #[target_feature(enable = "avx2,fma,f16c")]
 pub unsafe fn load_q8_0(src: *const u8, blocks: usize, dst: *mut f32) {
     for block in 0..blocks {
         // SAFETY: the block lies in both.
         unsafe {
-            let (src, dst) = (src.add(block * BLOCK_BYTES), dst.add(block * BLOCK));
-            let scale = q8_0_scale_of(src);
+            let (src, dst) = (src.add(block * Q8_0_BYTES), dst.add(block * BLOCK));
+            let scale = scale_of(src);
             for i in (0..BLOCK).step_by(8) {
                 _mm256_storeu_ps(dst.add(i), q8_0_eight(src.add(2 + i), scale));
             }
@@ -105,8 +69,8 @@ pub unsafe fn load_q8_0(src: *const u8, blocks: usize, dst: *mut f32) {
 pub unsafe fn q8_0(src: *const u8, i: usize) -> __m256 {
     // SAFETY: the caller's promise: the block holds the scale and the eight bytes.
     unsafe {
-        let block = src.add(i / BLOCK * BLOCK_BYTES);
-        q8_0_eight(block.add(2 + i % BLOCK), q8_0_scale_of(block))
+        let block = src.add(i / BLOCK * Q8_0_BYTES);
+        q8_0_eight(block.add(2 + i % BLOCK), scale_of(block))
     }
 }
 
@@ -116,7 +80,7 @@ pub unsafe fn q8_0(src: *const u8, i: usize) -> __m256 {
 /// The block is readable; the CPU has AVX2 and F16C.
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
-pub unsafe fn q8_0_scale_of(block: *const u8) -> __m256 {
+pub unsafe fn scale_of(block: *const u8) -> __m256 {
     // SAFETY: a block begins with its scale.
     let scale = i32::from(unsafe { block.cast::<u16>().read_unaligned() });
     _mm256_broadcastss_ps(_mm_cvtph_ps(_mm_cvtsi32_si128(scale)))
@@ -132,4 +96,20 @@ pub unsafe fn q8_0_eight(bytes: *const u8, scale: __m256) -> __m256 {
     // SAFETY: the caller's promise.
     let q = unsafe { _mm_loadl_epi64(bytes.cast()) };
     _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(q)), scale)
+}
+
+/// The magnitudes of a block, as integers: these have the same order, and NaN is above all of them.
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn magnitudes(x: [__m256; 4]) -> [__m256i; 4] {
+    x.map(|x| _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(0x7fff_ffff)))
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn largest(a: [__m256i; 4]) -> i32 {
+    let a = _mm256_max_epi32(_mm256_max_epi32(a[0], a[1]), _mm256_max_epi32(a[2], a[3]));
+    let a = _mm_max_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256::<1>(a));
+    let a = _mm_max_epi32(a, _mm_shuffle_epi32::<0b00_00_11_10>(a));
+    _mm_cvtsi128_si32(_mm_max_epi32(a, _mm_shuffle_epi32::<0b00_00_00_01>(a)))
 }
