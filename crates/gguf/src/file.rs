@@ -33,6 +33,7 @@ pub enum Residence {
 #[derive(Debug)]
 pub struct GgufFile {
     path: PathBuf,
+    residence: Residence,
     parts: Vec<Part>,
     version: u32,
     metadata: Metadata,
@@ -62,7 +63,7 @@ impl GgufFile {
         let (map, gguf) = read(path, residence)?;
         let count = split_count(path, &gguf)?;
         if count <= 1 {
-            return GgufFile::assemble(path, vec![(map, gguf)]);
+            return GgufFile::assemble(path, residence, vec![(map, gguf)]);
         }
         let stem =
             split_stem(path, count).ok_or_else(|| Error::SplitName { path: path.to_owned(), count })?;
@@ -85,7 +86,7 @@ impl GgufFile {
                 check_split_key(&path, gguf, KEY_SPLIT_TENSORS, tensor_count as u64)?;
             }
         }
-        GgufFile::assemble(&part_path(0), parts)
+        GgufFile::assemble(&part_path(0), residence, parts)
     }
 
     /// The same for the bytes of a single file, copied to memory aligned as a map of the file
@@ -96,10 +97,10 @@ impl GgufFile {
         let mut map = MmapMut::map_anon(bytes.len()).map_err(no_memory)?;
         map.copy_from_slice(bytes);
         let map = map.make_read_only().map_err(no_memory)?;
-        GgufFile::assemble(Path::new(""), vec![(map, gguf)])
+        GgufFile::assemble(Path::new(""), Residence::Memory, vec![(map, gguf)])
     }
 
-    fn assemble(path: &Path, files: Vec<(Mmap, Gguf)>) -> Result<GgufFile, Error> {
+    fn assemble(path: &Path, residence: Residence, files: Vec<(Mmap, Gguf)>) -> Result<GgufFile, Error> {
         let mut parts = Vec::new();
         let mut tensors = Vec::new();
         let mut first = None;
@@ -110,12 +111,22 @@ impl GgufFile {
         }
         let (version, metadata) = first.expect("a model has at least one file");
         let index = name_index(&tensors).map_err(|e| e.in_file(path))?;
-        Ok(GgufFile { path: path.to_owned(), parts, version, metadata, tensors, index })
+        Ok(GgufFile { path: path.to_owned(), residence, parts, version, metadata, tensors, index })
+    }
+
+    /// Where the bytes are.
+    pub fn residence(&self) -> Residence {
+        self.residence
     }
 
     /// The keys and their values; those of the first part of a split model.
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
+    }
+
+    /// Lets go of the value of a key, for who has made something else of it: vocabularies are large.
+    pub fn forget(&mut self, key: &str) {
+        self.metadata.remove(key);
     }
 
     /// The tensors of all parts, in the order of the files.

@@ -90,6 +90,14 @@ impl Metadata {
         Ok(())
     }
 
+    /// Takes a key out, so that its value needs no memory any more; `None` if it is not there. The keys that are left
+    /// keep their order.
+    pub fn remove(&mut self, key: &str) -> Option<Value> {
+        let at = self.index.remove(key)?;
+        self.index.values_mut().filter(|i| **i > at).for_each(|i| *i -= 1);
+        Some(self.entries.remove(at).1)
+    }
+
     integer_getters! {
         get_u32, require_u32, get_u32_array, u32, "an integer from 0 to 4294967295";
         get_u64, require_u64, get_u64_array, u64, "an integer from 0 to 2^64-1";

@@ -25,6 +25,11 @@ impl StrArray {
         self.ends.is_empty()
     }
 
+    /// Bytes on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.text.capacity() + self.ends.capacity() * size_of::<usize>()
+    }
+
     /// The string at an index.
     ///
     /// # Panics

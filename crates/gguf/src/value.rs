@@ -34,6 +34,19 @@ macro_rules! numbers {
                 }
             }
 
+            /// Bytes on the heap.
+            pub fn heap_bytes(&self) -> u64 {
+                let bytes = match self {
+                    $(Value::$name(_) => 0,)*
+                    Value::Bool(_) => 0,
+                    Value::String(v) => v.capacity(),
+                    $(Value::Array(Array::$name(v)) => v.capacity() * size_of::<$ty>(),)*
+                    Value::Array(Array::Bool(v)) => v.capacity(),
+                    Value::Array(Array::String(v)) => v.heap_bytes(),
+                };
+                bytes as u64
+            }
+
             /// The type, as in `i32`, `bool`, `string` or `array`.
             pub fn type_name(&self) -> &'static str {
                 match self {

@@ -50,6 +50,16 @@ impl Algorithm {
         }
     }
 
+    /// Bytes on the heap.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        match self {
+            Algorithm::ByteLevelBpe { bpe, words, .. } => {
+                bpe.heap_bytes() + words.as_ref().map_or(0, WordTable::heap_bytes)
+            }
+            Algorithm::SentencePiece(spm) => spm.heap_bytes(),
+        }
+    }
+
     /// Whether BOS is added where the file does not say.
     pub(crate) fn adds_bos(&self) -> bool {
         match self {

@@ -33,6 +33,11 @@ impl MissingByte {
 }
 
 impl Bpe {
+    /// Bytes on the heap, its own included.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        size_of::<Bpe>() + self.merges.allocation_size()
+    }
+
     /// Checks the merges against the tokens and indexes them.
     pub(crate) fn new(tokens: &TokenTable, list: &dyn Strings) -> Result<Bpe, Error> {
         let count = list.len();
@@ -152,6 +157,11 @@ impl WordTable {
             }
         }
         WordTable { ids, hasher }
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.ids.allocation_size()
     }
 
     /// The token that stands for exactly these bytes.

@@ -46,6 +46,20 @@ pub(crate) struct SpecialTokens {
 }
 
 impl SpecialTokens {
+    /// Bytes on the heap, up to the allocator's rounding.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let automaton = self.automaton.as_ref().map_or(0, AhoCorasick::memory_usage);
+        let texts: usize = self.by_text.keys().map(|text| text.len()).sum();
+        let extensions: usize = self.extensions.iter().map(|text| text.len() + size_of::<Box<str>>()).sum();
+        let specials = self.specials.capacity() * size_of::<Special>();
+        automaton
+            + texts
+            + extensions
+            + specials
+            + self.by_text.allocation_size()
+            + self.lengths.capacity() * 8
+    }
+
     pub(crate) fn new(tokens: &TokenTable) -> SpecialTokens {
         let by_kind = |id| match tokens.kind(id) {
             TokenKind::Unknown | TokenKind::Control => Some(Special { id, is_markup: true }),

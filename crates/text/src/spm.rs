@@ -50,6 +50,13 @@ struct Symbol {
 }
 
 impl Spm {
+    /// Bytes on the heap, its own included.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        // A set of few characters: a control byte and a character a bucket, at most half of them empty.
+        let before_space = self.before_space.capacity() * 2 * (size_of::<char>() + 1);
+        size_of::<Spm>() + self.ranks.capacity() * size_of::<u32>() + before_space
+    }
+
     /// Checks the scores and indexes them.
     pub(crate) fn new(tokens: &TokenTable, data: &VocabularyData) -> Result<Spm, Error> {
         let scores = data.scores.ok_or_else(|| Error::ScoresMissing { model: data.model.to_owned() })?;

@@ -49,6 +49,11 @@ pub struct RenderOptions<'a> {
 }
 
 impl ChatTemplate {
+    /// Length of the source.
+    pub fn source_bytes(&self) -> usize {
+        self.source.len()
+    }
+
     /// Compiles a template. `bos` and `eos` are the texts of those tokens, empty where there is none.
     pub fn new(source: &str, bos: &str, eos: &str) -> Result<ChatTemplate, TemplateError> {
         let mut environment = Environment::new();

@@ -55,6 +55,10 @@ impl Packed {
         Ok(())
     }
 
+    fn heap_bytes(&self) -> usize {
+        self.bytes.capacity() + self.starts.capacity() * size_of::<u32>()
+    }
+
     fn get(&self, id: u32) -> &[u8] {
         let id = id as usize;
         &self.bytes[self.starts[id] as usize..self.starts[id + 1] as usize]
@@ -62,6 +66,12 @@ impl Packed {
 }
 
 impl TokenTable {
+    /// Bytes on the heap.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let packed = self.texts.heap_bytes() + self.pieces.heap_bytes();
+        packed + self.kinds.capacity() * size_of::<TokenKind>() + self.by_text.allocation_size()
+    }
+
     /// Checks and copies the tokens.
     pub(crate) fn new(data: &VocabularyData, spelling: Spelling) -> Result<TokenTable, Error> {
         let count = data.tokens.len();

@@ -82,6 +82,11 @@ impl Tokenizer {
         })
     }
 
+    /// Bytes of memory that it holds, up to the allocator's rounding.
+    pub fn heap_bytes(&self) -> usize {
+        self.tokens.heap_bytes() + self.special.heap_bytes() + self.algorithm.heap_bytes()
+    }
+
     /// The ids of a text.
     ///
     /// With `add_special`, BOS and EOS are added as the vocabulary asks, whatever the text is.
