@@ -34,13 +34,11 @@ pub(crate) struct KvCache {
 impl KvCache {
     /// A cache for `n_seq` sequences of `n_ctx` positions; layers with a window hold it and one batch.
     pub fn new(n_seq: usize, n_ctx: usize, n_ubatch: usize, window: Option<usize>) -> KvCache {
-        let whole = n_ctx.div_ceil(PAGE_POSITIONS);
-        let mut kinds = vec![Kind { window: None, pages: Pages::new(n_seq * whole) }];
-        if let Some(window) = window {
-            // A window and a batch may begin and end inside pages.
-            let pages = whole.min((window + n_ubatch).div_ceil(PAGE_POSITIONS) + 1);
-            kinds.push(Kind { window: Some(window), pages: Pages::new(n_seq * pages) });
-        }
+        let kind = |window| {
+            let pages = Pages::new(n_seq * pages_needed(n_ctx, n_ubatch, window));
+            Kind { window, pages }
+        };
+        let kinds = std::iter::once(None).chain(window.map(Some)).map(kind).collect();
         KvCache { kinds, regions: Vec::new() }
     }
 
@@ -169,5 +167,15 @@ impl KvCache {
             }
         }
         Ok(())
+    }
+}
+
+/// The most pages that a sequence needs at a time while it grows to `positions`, whatever its batches are. A layer
+/// with a window holds it and one batch less one position, which may begin and end inside pages.
+pub(crate) fn pages_needed(positions: usize, n_ubatch: usize, window: Option<usize>) -> usize {
+    let all = positions.div_ceil(PAGE_POSITIONS);
+    match window {
+        None => all,
+        Some(window) => all.min((window + n_ubatch - 1 + PAGE_POSITIONS - 2) / PAGE_POSITIONS + 1),
     }
 }

@@ -4,6 +4,7 @@
 //! compilation: nothing here changes a plan.
 
 mod batch;
+mod blueprint;
 mod cache;
 mod engine;
 mod error;
@@ -14,6 +15,7 @@ mod programs;
 mod verify;
 
 pub use batch::{Item, Rows};
+pub use blueprint::{ArenaNeeds, Blueprint, PlannedGraph};
 pub use engine::{Engine, EngineParts, Memory, Params, Placement, WeightSource};
 pub use error::RuntimeError;
 pub use pages::{PageCopy, Pages, SeqId};

@@ -7,6 +7,7 @@ use backend::{Device, WeightHandle};
 use compile::{DeviceId, Options, Program};
 use graph::Graph;
 
+use crate::blueprint::{kind_graph, options};
 use crate::engine::EngineParts;
 use crate::program_cache::{GraphKind, ProgramCache, ProgramKey};
 use crate::{Params, RuntimeError};
@@ -31,11 +32,10 @@ impl Programs {
         kind: GraphKind,
         params: &Params,
     ) -> Result<Arc<Program>, RuntimeError> {
-        let capacity = params.capacity(kind);
         let key = ProgramKey {
             kind,
             body: params.body,
-            capacity,
+            capacity: params.capacity(kind),
             fusions: params.fusions,
             verify: params.verify,
             placement_version: 0,
@@ -43,13 +43,8 @@ impl Programs {
         };
         let weights = &mut self.weights;
         self.cache.get(key, || {
-            let graph = match kind {
-                GraphKind::Body => parts.model.body(&key.body)?,
-                GraphKind::Head => parts.model.head()?,
-            };
-            let (fusions, verify) = (key.fusions, key.verify);
-            let options = Options { fusions, verify, ..Options::new(capacity) };
-            let mut program = compile_for(parts, graph, &options)?;
+            let graph = kind_graph(&parts.model, kind, params)?;
+            let mut program = compile_for(parts, graph, &options(kind, params))?;
             let handles = register(parts, weights, &program)?;
             program.bind(&handles);
             Ok(program)
