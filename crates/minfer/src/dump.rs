@@ -1,8 +1,8 @@
 //! The body's graph as the passes leave it, for people and programs.
 
-use compile::DeviceId;
+use memplan::Strategy;
 
-use crate::session::{self, SessionOptions};
+use crate::session::SessionOptions;
 use crate::{Error, Model};
 
 /// How a graph is written down.
@@ -19,12 +19,7 @@ pub enum GraphFormat {
 impl Model {
     /// The graph from token ids to hidden rows after assignment, lowering and fusion.
     pub fn dump_graph(&self, options: &SessionOptions, format: GraphFormat) -> Result<String, Error> {
-        let params = session::params(self, options)?;
-        let model = if options.reference { &self.model.dequantized() } else { &self.model };
-        let cpu = session::cpu(std::sync::Arc::new(cpu::ThreadPool::new(1)), options)?;
-        let graph = model.body(&params.body).map_err(runtime::RuntimeError::from)?;
-        let placed = compile::place(graph, &[&cpu], &|_| DeviceId(0), &params.fusions)
-            .map_err(runtime::RuntimeError::from)?;
+        let placed = self.blueprint(options, 1, Strategy::Packed)?.body.placed;
         Ok(match format {
             GraphFormat::Dot => placed.to_dot(),
             GraphFormat::Json => placed.to_json().to_string(),

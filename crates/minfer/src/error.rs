@@ -92,6 +92,9 @@ pub enum Error {
         /// With them.
         found: f32,
     },
+    /// The session would take more memory than it may.
+    #[error("{0}")]
+    OverLimit(Box<crate::OverLimit>),
     /// The run failed.
     #[error(transparent)]
     Runtime(#[from] runtime::RuntimeError),

@@ -69,6 +69,8 @@ pub enum Event<'a> {
     },
     /// The next whole characters of the answer.
     Text(&'a str),
+    /// The answer is complete, and its positions are still in the cache. What the sink returns changes nothing.
+    Finished(FinishReason),
 }
 
 /// An answer.
@@ -115,6 +117,9 @@ impl Session {
         let answer = Answer::new(choice, StopMatcher::new(&options.stop)?);
         let seq = self.engine.create();
         let answer = self.answer(seq, prompt, options, answer, sink);
+        if let Ok(generation) = &answer {
+            let _ = sink(Event::Finished(generation.finish_reason));
+        }
         let memory = self.engine.memory();
         self.engine.remove(seq)?;
         Ok(Generation { memory, ..answer? })

@@ -37,6 +37,7 @@ mod hash;
 mod inspect;
 mod logprobs;
 mod model;
+mod plan;
 mod score;
 mod session;
 mod value_json;
@@ -50,6 +51,9 @@ pub use generate::{Event, FinishReason, GenerateOptions, Generation};
 pub use inspect::inspect;
 pub use logprobs::TokenLogprobs;
 pub use model::{LoadOptions, Model, weight_types};
+pub use plan::{
+    ArenaPlan, Freedom, MemoryLimit, OtherBytes, OverLimit, PeakValue, Plan, Proposal, Settings, human_bytes,
+};
 pub use score::{Perplexity, Score};
 pub use session::{KV_TYPES, Session, SessionOptions};
 pub use value_json::{array_json, value_json};
@@ -60,7 +64,7 @@ pub use cpu::{Isa, ThreadPool, Topology, brand as cpu_brand, default_threads};
 pub use gguf::{Error as GgufError, GgufFile, Residence};
 pub use graph::DType;
 pub use models::{ARCHITECTURES, Config, ModelError, RopeOverrides, RopeScalingKind};
-pub use runtime::{Engine, Item, Memory, Rows, RuntimeError, SeqId};
+pub use runtime::{ArenaNeeds, Engine, Item, Memory, Rows, RuntimeError, SeqId};
 pub use sample::{SampleError, Sampler, Settings as Sampling, SettingsError, argmax, logprobs, top_n};
 pub use text::{
     DateTime, EncodeOptions, Error as TextError, PreTokenizer, RenderOptions, StopMatcher, StreamDecoder,

@@ -50,13 +50,17 @@ impl Model {
         Model::new(file, &RopeOverrides::default())
     }
 
-    fn new(file: GgufFile, rope: &RopeOverrides) -> Result<Model, Error> {
+    fn new(mut file: GgufFile, rope: &RopeOverrides) -> Result<Model, Error> {
         let path = file.path().to_owned();
         let model = models::Model::with_rope(file.metadata(), Tensors::of(&file), rope)
             .map_err(|error| Error::Model { path: path.clone(), error })?;
         let tokenizer = tokenizer(file.metadata()).map_err(|error| in_file(&path, error))?;
         let source = file.metadata().get_str("tokenizer.chat_template")?;
         let template = source.map(|source| chat_template(source, &tokenizer));
+        // The tokenizer has tables of its own by now.
+        for list in ["tokens", "token_type", "scores", "merges"] {
+            file.forget(&format!("tokenizer.ggml.{list}"));
+        }
         Ok(Model { file: Arc::new(file), model, tokenizer, template })
     }
 
@@ -70,6 +74,13 @@ impl Model {
     /// Hyper-parameters.
     pub fn config(&self) -> &models::Config {
         &self.model.config
+    }
+
+    /// `general.name`, or the file's name where there is none.
+    pub fn name(&self) -> String {
+        let stated = self.file.metadata().get_str("general.name").ok().flatten();
+        let file = || self.file.path().file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        stated.map(str::to_owned).or_else(file).unwrap_or_default()
     }
 
     /// Text to tokens and back.
@@ -86,6 +97,11 @@ impl Model {
     /// True if the file has a chat template, whether or not it can be used.
     pub fn has_template(&self) -> bool {
         self.template.is_some()
+    }
+
+    /// Length of the template's source, if it could be compiled.
+    pub(crate) fn template_bytes(&self) -> Option<usize> {
+        self.template.as_ref()?.as_ref().ok().map(ChatTemplate::source_bytes)
     }
 
     /// The tokens of a chat. `messages` is a list of objects with `role` and `content`; whatever else they hold (tool

@@ -6,13 +6,13 @@ use backend::{Backend, Fused};
 use compile::DeviceId;
 pub use cpu::kv::KV_TYPES;
 use cpu::{Cpu, Isa, ThreadPool};
-use graph::DType;
+use graph::{DType, Graph, NodeId};
 use models::BodyParams;
 use runtime::{Engine, EngineParts, Memory, Params, Verify, WeightSource};
 
 use crate::verify::verify;
 use crate::weights::{Dequantized, Mapped};
-use crate::{Error, Model, Verified};
+use crate::{Error, MemoryLimit, Model, Plan, Verified};
 
 /// How a session runs. None of it but the KV types and `reference` changes a result.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +41,8 @@ pub struct SessionOptions {
     /// Hold the plan of memory against what happens: a first batch of the session's own with guards around every
     /// value, and all runs with unused memory poisoned. Slow, and changes no answer.
     pub verify_memory: bool,
+    /// The most that the session may take; what would take more is refused before a weight is read.
+    pub memory: Option<MemoryLimit>,
 }
 
 impl Default for SessionOptions {
@@ -57,6 +59,7 @@ impl Default for SessionOptions {
             fusions: Fused::ALL,
             reference: false,
             verify_memory: false,
+            memory: None,
         }
     }
 }
@@ -67,6 +70,8 @@ pub struct Session {
     pub(crate) engine: Engine,
     isa: Isa,
     verified: Option<Verified>,
+    options: SessionOptions,
+    threads: usize,
 }
 
 impl Session {
@@ -74,18 +79,19 @@ impl Session {
     /// verified.
     pub fn new(model: Arc<Model>, pool: Arc<ThreadPool>, options: &SessionOptions) -> Result<Session, Error> {
         let params = params(&model, options)?;
+        let isa = tier(options)?;
+        let threads = pool.threads();
+        model.check_limit(options, threads)?;
         let (shapes, weights): (_, Arc<dyn WeightSource>) = if options.reference {
             (model.model.dequantized(), Arc::new(Dequantized(model.file.clone())))
         } else {
             (model.model.clone(), Arc::new(Mapped(model.file.clone())))
         };
-        let cpu = cpu(pool, options)?;
-        let isa = cpu.isa();
-        let devices: Vec<Box<dyn Backend>> = vec![Box::new(cpu)];
-        let placement = Box::new(|_: &graph::Graph, _| DeviceId(0));
+        let devices: Vec<Box<dyn Backend>> = vec![Box::new(Cpu::new(pool, isa))];
+        let placement = Box::new(on_the_cpu);
         let mut engine = Engine::new(EngineParts { model: shapes, devices, placement, weights }, params)?;
         let verified = options.verify_memory.then(|| verify(&mut engine)).transpose()?;
-        Ok(Session { model, engine, isa, verified })
+        Ok(Session { model, engine, isa, verified, options: *options, threads })
     }
 
     /// The model.
@@ -113,17 +119,27 @@ impl Session {
         self.engine.params().body.n_ctx
     }
 
+    /// The session's plan with so many positions in each sequence.
+    pub fn plan(&self, tokens: usize) -> Result<Plan, Error> {
+        self.model.plan(&self.options, self.threads, Some(tokens))
+    }
+
     /// Bytes held now.
     pub fn memory(&self) -> Memory {
         self.engine.memory()
     }
 }
 
-/// The CPU with the tier that is asked for, or the best.
-pub(crate) fn cpu(pool: Arc<ThreadPool>, options: &SessionOptions) -> Result<Cpu, Error> {
+/// Every node goes to the only device.
+pub(crate) fn on_the_cpu(_: &Graph, _: NodeId) -> DeviceId {
+    DeviceId(0)
+}
+
+/// The tier that is asked for, or the best; one that the machine lacks is an error.
+pub(crate) fn tier(options: &SessionOptions) -> Result<Isa, Error> {
     let isa = options.isa.unwrap_or_else(Isa::detect);
     isa.is_available().map_err(|missing| Error::Isa { isa: isa.name(), missing })?;
-    Ok(Cpu::new(pool, isa))
+    Ok(isa)
 }
 
 /// Checks the options against the model and each other.

@@ -121,7 +121,7 @@ fn control_tokens_are_not_printed() {
 fn streamed_pieces_are_the_text() {
     let mut session = session(&small(), &with_context(128));
     for seed in 0..5 {
-        let (mut pieces, mut progress) = (String::new(), Vec::new());
+        let (mut pieces, mut progress, mut finished) = (String::new(), Vec::new(), None);
         let options = sampled(60, 2.0, seed);
         let answer = session.generate(&tokens(20, 1), &options, &mut |event| {
             match event {
@@ -129,12 +129,16 @@ fn streamed_pieces_are_the_text() {
                 Event::Token { .. } => {}
                 Event::Text(piece) => {
                     assert!(!piece.is_empty());
+                    assert_eq!(finished, None, "nothing comes after the end");
                     pieces.push_str(piece);
                 }
+                Event::Finished(reason) => finished = Some(reason),
             }
             CONTINUE
         });
-        assert_eq!(pieces, answer.unwrap().text, "seed {seed}");
+        let answer = answer.unwrap();
+        assert_eq!(pieces, answer.text, "seed {seed}");
+        assert_eq!(finished, Some(answer.finish_reason));
         assert_eq!(progress, [(0, 20), (20, 20)]);
     }
 }
@@ -221,7 +225,8 @@ fn caller_ends_the_answer_at_any_event() {
         assert!(whole.text.starts_with(&cut.text), "ended at event {end}");
         assert_eq!(cut.text, streamed);
         assert_eq!(cut.tokens.is_empty(), end < 4, "ended at event {end}");
-        if end + 1 < events {
+        // Behind the last text only the end itself is told.
+        if end + 2 < events {
             assert_eq!(cut.finish_reason, FinishReason::Cancelled, "ended at event {end}");
         }
         assert_eq!(session.memory().kv_bytes_committed, 0);

@@ -11,6 +11,7 @@ mod generate;
 mod load;
 mod logprobs;
 mod perplexity;
+mod plan;
 mod readme;
 mod real;
 mod same_answer;

@@ -120,7 +120,7 @@ fn an_answer_that_is_ended_while_text_is_held_back_keeps_that_text() {
             streamed.push_str(piece);
             CONTINUE
         }
-        Event::Prompt { .. } => CONTINUE,
+        Event::Prompt { .. } | Event::Finished(_) => CONTINUE,
     });
     let cut = cut.unwrap();
     assert_eq!((cut.finish_reason, cut.tokens.len()), (FinishReason::Cancelled, 1));
