@@ -3,9 +3,11 @@
 mod args;
 mod cache;
 mod commands;
+mod container;
 mod interrupt;
 mod known;
 mod models;
+mod process;
 mod progress;
 mod remote;
 mod values;

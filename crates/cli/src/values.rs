@@ -62,6 +62,27 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| "expected a whole number of bytes, with K, M or G after it or not".to_owned())
 }
 
+/// `2GiB`, `500MB`, `1.5G`: with B after the letter powers of 1000, else powers of 1024.
+pub fn size(text: &str) -> Result<u64, String> {
+    let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(at);
+    let factor = match unit.trim_start().to_ascii_lowercase().as_str() {
+        "" | "b" => Some(1),
+        "k" | "kib" => Some(1 << 10),
+        "m" | "mib" => Some(1 << 20),
+        "g" | "gib" => Some(1 << 30),
+        "t" | "tib" => Some(1 << 40),
+        "kb" => Some(1_000),
+        "mb" => Some(1_000_000),
+        "gb" => Some(1_000_000_000),
+        "tb" => Some(1_000_000_000_000_u64),
+        _ => None,
+    };
+    let bytes = factor.and_then(|factor| Some(number.parse::<f64>().ok()? * factor as f64));
+    let bytes = bytes.filter(|bytes| (1.0..u64::MAX as f64).contains(bytes));
+    bytes.map(|bytes| bytes as u64).ok_or_else(|| "expected a size as in 2GiB, 500MB or 1.5G".to_owned())
+}
+
 pub fn at_least_0(text: &str) -> Result<f32, String> {
     let number = text.parse().ok().filter(|t: &f32| t.is_finite() && *t >= 0.0);
     number.ok_or_else(|| "expected a finite number, 0 or more".to_owned())

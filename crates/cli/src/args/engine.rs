@@ -1,9 +1,9 @@
 //! How the engine runs: flags that several commands share.
 
 use clap::Args;
-use minfer::DType;
+use minfer::{DType, SessionOptions};
 
-use super::LoadArgs;
+use super::{LoadArgs, MemoryArgs};
 use crate::values::{self, GraphFile};
 
 /// How the engine runs.
@@ -20,12 +20,11 @@ pub struct EngineArgs {
     #[arg(
         long,
         visible_alias = "ubatch",
-        default_value_t = 512,
         value_parser = values::at_least_one,
         value_name = "N",
-        help = "Tokens that are computed together (also -ub)"
+        help = format!("Tokens that are computed together (also -ub) [default: {}]", SessionOptions::default().n_ubatch)
     )]
-    pub ubatch_size: usize,
+    pub ubatch_size: Option<usize>,
     /// Type of cached keys and values
     #[arg(long, value_parser = values::kv_type, value_name = "TYPE", help = values::kv_type_help())]
     pub kv_type: Option<DType>,
@@ -44,6 +43,8 @@ pub struct EngineArgs {
     /// Write the compute graph to FILE.dot or FILE.json (or FILE.txt)
     #[arg(long, value_parser = values::graph_file, value_name = "FILE")]
     pub dump_graph: Option<GraphFile>,
+    #[command(flatten)]
+    pub memory: MemoryArgs,
     /// Print one JSON value and nothing else
     #[arg(long)]
     pub json: bool,

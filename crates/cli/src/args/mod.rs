@@ -5,6 +5,8 @@ mod bench;
 mod engine;
 mod files;
 mod load;
+mod memory;
+mod plan;
 mod run;
 mod sampling;
 mod text;
@@ -17,6 +19,8 @@ pub use bench::BenchArgs;
 pub use engine::EngineArgs;
 pub use files::{DumpArgs, GgufArgs, GgufTool, InspectArgs, ListArgs, PullArgs, RmArgs, SetArgs};
 pub use load::LoadArgs;
+pub use memory::MemoryArgs;
+pub use plan::PlanArgs;
 pub use run::RunArgs;
 pub use sampling::SamplingArgs;
 pub use text::{LogitsArgs, PerplexityArgs, TokenizeArgs};
@@ -35,6 +39,7 @@ use crate::values;
         Examples:\n  \
         minfer run smollm2-135m \"Why is the sky blue?\"\n  \
         minfer run model.gguf -p \"Once upon a time\" -no-cnv --temp 0 -n 64\n  \
+        minfer plan model.gguf -c 32768 --memory 2GiB\n  \
         minfer bench model.gguf -p 512 -n 64 -t 2\n\n\
         Exit codes: 0 done, 1 an error, 2 a wrong command line, 130 an answer that Ctrl-C ended."
 )]
@@ -62,6 +67,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Score a text: logits after it and how likely it is
     Logits(LogitsArgs),
+    /// Say what a run will take, before anything is read: each term, whether it fits, what would
+    Plan(Box<PlanArgs>),
     /// Show the tokens of a text
     Tokenize(TokenizeArgs),
     /// Perplexity of a text file, counted as llama.cpp counts it

@@ -7,10 +7,11 @@ use anyhow::{Result, ensure};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 use minfer::{Item, Rows, Session};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
-use super::{load, print_json, print_text, session, session_options};
+use super::{load, plan_json, print_json, print_text, session, session_options};
 use crate::args::{BenchArgs, Cli, MachineArgs};
+use crate::process::measured_memory;
 use crate::progress::Progress;
 
 /// What is measured: tokens in one prompt, or one after the other, after `depth` tokens of context.
@@ -37,7 +38,7 @@ pub fn run(args: BenchArgs, machine: &MachineArgs) -> Result<()> {
     }
     let model = load(&args.model, &args.engine.load)?;
     let needed = tests.iter().map(|t| t.depth.saturating_add(t.tokens)).max().unwrap_or(0);
-    let options = session_options(&model, &args.engine, machine, needed);
+    let options = session_options(&model, &args.engine, machine, needed)?;
     ensure!(
         needed <= options.n_ctx,
         "the longest test needs {needed} positions, the context has {}",
@@ -50,20 +51,21 @@ pub fn run(args: BenchArgs, machine: &MachineArgs) -> Result<()> {
     let total = tests.len() as u64 * u64::from(args.repetitions);
     let mut results = Vec::new();
     for (i, test) in tests.iter().enumerate() {
-        let mut all = Vec::new();
+        let (mut all, mut memory) = (Vec::new(), Json::Null);
         for r in 0..args.repetitions {
             progress.set(i as u64 * u64::from(args.repetitions) + u64::from(r), total);
-            all.push(measure(&mut session, test, n_vocab)?);
+            all.push(measure(&mut session, test, n_vocab, &mut memory)?);
         }
-        results.push((test.name(), median(&all), all));
+        let planned = plan_json(&session.plan(test.depth + test.tokens)?);
+        results.push((test.name(), median(&all), all, json!({"planned": planned, "measured": memory})));
     }
     progress.finish();
     if args.engine.json {
-        let row = |(test, tokens_per_s, all): &(String, f64, Vec<f64>)| json!({"test": test, "tokens_per_s": tokens_per_s, "all": all});
+        let row = |(test, tokens_per_s, all, memory): &(String, f64, Vec<f64>, Json)| json!({"test": test, "tokens_per_s": tokens_per_s, "all": all, "memory": memory});
         return print_json(&results.iter().map(row).collect());
     }
     let mut out = String::from("| test | tokens/s | lowest | highest |\n|---|---|---|---|\n");
-    for (test, median, all) in &results {
+    for (test, median, all, _) in &results {
         let lowest = all.iter().copied().fold(f64::INFINITY, f64::min);
         let highest = all.iter().copied().fold(0.0, f64::max);
         writeln!(out, "| {test} | {median:.1} | {lowest:.1} | {highest:.1} |")?;
@@ -90,13 +92,18 @@ fn token(position: usize, n_vocab: u32) -> u32 {
 
 /// Pages of the file come in and threads wake up.
 fn warm_up(session: &mut Session, n_vocab: u32) -> Result<()> {
-    measure(session, &Test { generate: false, tokens: 8.min(session.n_ctx()), depth: 0 }, n_vocab)?;
-    measure(session, &Test { generate: true, tokens: 1, depth: 0 }, n_vocab)?;
+    measure(
+        session,
+        &Test { generate: false, tokens: 8.min(session.n_ctx()), depth: 0 },
+        n_vocab,
+        &mut Json::Null,
+    )?;
+    measure(session, &Test { generate: true, tokens: 1, depth: 0 }, n_vocab, &mut Json::Null)?;
     Ok(())
 }
 
-/// Tokens a second of one fresh run.
-fn measure(session: &mut Session, test: &Test, n_vocab: u32) -> Result<f64> {
+/// Tokens a second of one fresh run, and the process's memory at its end.
+fn measure(session: &mut Session, test: &Test, n_vocab: u32, memory: &mut Json) -> Result<f64> {
     let engine = session.engine();
     let seq = engine.create();
     let tokens: Vec<u32> = (0..test.depth + test.tokens).map(|i| token(i, n_vocab)).collect();
@@ -110,6 +117,7 @@ fn measure(session: &mut Session, test: &Test, n_vocab: u32) -> Result<f64> {
         engine.process(&[Item { seq, tokens, rows: Rows::Last }], &mut |_, _, _| {})?;
     }
     let seconds = started.elapsed().as_secs_f64();
+    *memory = measured_memory();
     engine.remove(seq)?;
     Ok(test.tokens as f64 / seconds)
 }

@@ -17,7 +17,7 @@ pub fn run(args: LogitsArgs, machine: &MachineArgs) -> Result<()> {
         }
         (None, prompt) => model.tokenize(prompt.as_deref().unwrap_or_default(), true)?,
     };
-    let options = session_options(&model, &args.engine, machine, tokens.len());
+    let options = session_options(&model, &args.engine, machine, tokens.len())?;
     let options = SessionOptions { n_outputs: options.n_ubatch, ..options };
     let mut session = session(&model, &args.engine, machine, &options)?;
     let score = session.score(&tokens, args.top)?;

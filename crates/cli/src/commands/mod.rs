@@ -8,6 +8,7 @@ mod gguf;
 mod inspect;
 mod logits;
 mod perplexity;
+mod plan;
 mod pull;
 mod run;
 mod tokenize;
@@ -19,14 +20,15 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use minfer::{
-    DType, Model, RopeOverrides, Session, SessionOptions, ThreadPool, Verified, choose_context,
-    default_threads,
+    DType, Freedom, MemoryLimit, Model, RopeOverrides, Session, SessionOptions, ThreadPool, Verified,
+    choose_context, default_threads, human_bytes,
 };
 use serde_json::Value as Json;
 
 use crate::args::{Cli, Command, EngineArgs, LoadArgs, MachineArgs};
 use crate::values::GraphFile;
-use crate::{models, tell};
+use crate::{container, models, tell};
+use plan::plan_json;
 
 /// What `"version"` says in JSON objects: it grows when a key changes its meaning or goes away.
 const JSON_VERSION: u32 = 1;
@@ -39,6 +41,7 @@ pub fn dispatch(cli: Cli, started: Instant) -> Result<ExitCode> {
         Command::Logits(args) => logits::run(args, &machine),
         Command::Tokenize(args) => tokenize::run(args),
         Command::Perplexity(args) => perplexity::run(args, &machine),
+        Command::Plan(args) => plan::run(*args, &machine),
         Command::Inspect(args) => inspect::run(args),
         Command::Bench(args) => bench::run(args, &machine),
         Command::Cpu(args) => cpu::run(args),
@@ -69,28 +72,30 @@ fn open(model: &str, args: &LoadArgs) -> Result<Model> {
 }
 
 /// The threads that were asked for, or one a physical core; more than can run at once only hold each other up.
-fn pool(machine: &MachineArgs) -> Arc<ThreadPool> {
-    let threads = match machine.threads {
-        Some(n) if n > 0 => {
-            let most = std::thread::available_parallelism().map_or(1, usize::from);
-            let asked = usize::try_from(n).unwrap_or(usize::MAX);
-            if asked > most {
-                tell(&format!("note: {asked} threads asked for, {most} can run at once: using {most}"));
-            }
-            asked.min(most)
-        }
+fn threads(machine: &MachineArgs) -> usize {
+    let most = std::thread::available_parallelism().map_or(1, usize::from);
+    match machine.threads {
+        Some(n) if n > 0 => usize::try_from(n).unwrap_or(usize::MAX).min(most),
         _ => default_threads(),
-    };
+    }
+}
+
+fn pool(machine: &MachineArgs) -> Arc<ThreadPool> {
+    let threads = threads(machine);
+    if let Some(asked) = machine.threads.filter(|asked| *asked > threads as i64) {
+        tell(&format!("note: {asked} threads asked for, {threads} can run at once: using {threads}"));
+    }
     Arc::new(ThreadPool::new(threads))
 }
 
-/// What a session is made with; `needed` positions are what the run would take, if it is known.
+/// What a session is made with; `needed` positions are what the run would take, if it is known. With `--fit`, what no flag
+/// says is changed until it holds the limit.
 fn session_options(
     model: &Model,
     engine: &EngineArgs,
     machine: &MachineArgs,
     needed: usize,
-) -> SessionOptions {
+) -> Result<SessionOptions> {
     let trained = model.config().n_ctx_train;
     // Who turns positions otherwise than the file says knows how many there may be.
     let stretched = engine.load.options().rope != RopeOverrides::default();
@@ -100,16 +105,50 @@ fn session_options(
         tell(&format!("note: --ctx-size {asked} is more than the model was trained for: using {trained}"));
     }
     let kv_type = |own: Option<DType>| own.or(engine.kv_type).unwrap_or(DType::F16);
-    SessionOptions {
+    let plain = SessionOptions::default();
+    let options = SessionOptions {
         n_ctx: context.n_ctx,
-        n_ubatch: engine.ubatch_size,
+        n_ubatch: engine.ubatch_size.unwrap_or(plain.n_ubatch),
         type_k: kv_type(engine.kv_type_k),
         type_v: kv_type(engine.kv_type_v),
         isa: machine.isa,
         reference: engine.reference,
         verify_memory: engine.verify_memory,
-        ..SessionOptions::default()
+        memory: engine.memory.limit().or_else(|| beside_the_file(container::memory_limit()?)),
+        ..plain
+    };
+    if engine.memory.fit { fitted(model, engine, machine, &options, needed) } else { Ok(options) }
+}
+
+/// A limit for everything but the mapped file.
+fn beside_the_file(bytes: u64) -> Option<MemoryLimit> {
+    Some(MemoryLimit { bytes, with_mapped: false })
+}
+
+/// The options with what no flag says changed until they hold the limit: the one asked for, or the machine's memory. Where
+/// nothing holds it they stay as they are, and making the session says why it cannot be made.
+fn fitted(
+    model: &Model,
+    engine: &EngineArgs,
+    machine: &MachineArgs,
+    options: &SessionOptions,
+    needed: usize,
+) -> Result<SessionOptions> {
+    let Some(limit) = options.memory.or_else(|| beside_the_file(container::machine_memory()?)) else {
+        return Ok(*options);
+    };
+    let options = SessionOptions { memory: Some(limit), ..*options };
+    let freedom = Freedom {
+        ubatch: engine.ubatch_size.is_none(),
+        ctx_from: engine.ctx_size.is_none().then_some(needed.max(1)),
+        kv_type: engine.kv_type.or(engine.kv_type_k).or(engine.kv_type_v).is_none(),
+    };
+    let Some(found) = model.fit(&options, threads(machine), limit, &freedom)? else { return Ok(options) };
+    if !found.changes.is_empty() {
+        let (taken, allowed) = (human_bytes(limit.counted(&found.plan)), human_bytes(limit.bytes));
+        tell(&format!("note: --fit: {found}, which takes {taken} of {allowed}"));
     }
+    Ok(found.options)
 }
 
 /// A session; writes the graph first if that was asked for.

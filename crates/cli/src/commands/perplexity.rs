@@ -19,7 +19,7 @@ pub fn run(args: PerplexityArgs, machine: &MachineArgs) -> Result<()> {
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let tokens = model.tokenize(&text, true)?;
     let engine = EngineArgs { ctx_size: args.engine.ctx_size.or(Some(WINDOW)), ..args.engine };
-    let options = session_options(&model, &engine, machine, WINDOW);
+    let options = session_options(&model, &engine, machine, WINDOW)?;
     let options = SessionOptions { head_rows: HEAD_ROWS, n_outputs: options.n_ubatch, ..options };
     let window = options.n_ctx;
     let mut session = session(&model, &engine, machine, &options)?;

@@ -12,9 +12,10 @@ use minfer::{
 };
 use serde_json::{Value as Json, json};
 
-use super::{JSON_VERSION, open, print_json, print_text, session, session_options};
+use super::{JSON_VERSION, open, plan_json, print_json, print_text, session, session_options};
 use crate::args::{MachineArgs, RunArgs};
 use crate::interrupt::{self, Interrupt};
+use crate::process::measured_memory;
 use crate::progress::Progress;
 use crate::tell;
 
@@ -27,7 +28,7 @@ pub fn run(args: RunArgs, machine: &MachineArgs, started: Instant) -> Result<Exi
     let prompt = prompt_tokens(&model, &args, &text)?;
     let n_predict = usize::try_from(args.predict).ok();
     let needed = prompt.len() + n_predict.unwrap_or(0);
-    let options = session_options(&model, &args.engine, machine, needed);
+    let options = session_options(&model, &args.engine, machine, needed)?;
     let mut session = session(&model, &args.engine, machine, &options)?;
     let load_time = load_started.elapsed();
 
@@ -39,14 +40,15 @@ pub fn run(args: RunArgs, machine: &MachineArgs, started: Instant) -> Result<Exi
         logprobs: args.logprobs,
         ignore_eos: args.sampling.ignore_eos,
     };
-    let generation = answer(&mut session, &prompt, &generate, args.engine.json)?;
+    let mut memory = Json::Null;
+    let generation = answer(&mut session, &prompt, &generate, args.engine.json, &mut memory)?;
     let code = match generation.finish_reason {
         FinishReason::Cancelled => ExitCode::from(interrupt::EXIT_CODE),
         _ => ExitCode::SUCCESS,
     };
     if args.engine.json {
-        let timings = Timings { started, load_time, prompt_tokens: prompt.len() };
-        print_json(&to_json(&session, &prompt, &generate, &generation, &timings))?;
+        let measured = Measured { started, load_time, prompt_tokens: prompt.len(), memory };
+        print_json(&to_json(&session, &prompt, &generate, &generation, &measured)?)?;
         return Ok(code);
     }
     print_text("\n")?;
@@ -129,6 +131,7 @@ fn answer(
     prompt: &[u32],
     options: &GenerateOptions,
     quiet: bool,
+    memory: &mut Json,
 ) -> Result<Generation> {
     let interrupt = Interrupt::catch()?;
     let mut progress = Progress::new("reading the prompt");
@@ -151,7 +154,9 @@ fn answer(
                 progress.finish();
                 failure = out.write_all(text.as_bytes()).and_then(|()| out.flush()).err();
             }
-            Event::Token { .. } | Event::Text(_) => {}
+            // What the answer took is in use until this event is over.
+            Event::Finished(_) if quiet => *memory = measured_memory(),
+            Event::Token { .. } | Event::Text(_) | Event::Finished(_) => {}
         }
         if failure.is_some() || interrupt.happened() {
             return ControlFlow::Break(());
@@ -165,10 +170,11 @@ fn answer(
     }
 }
 
-struct Timings {
+struct Measured {
     started: Instant,
     load_time: Duration,
     prompt_tokens: usize,
+    memory: Json,
 }
 
 fn to_json(
@@ -176,11 +182,12 @@ fn to_json(
     prompt: &[u32],
     options: &GenerateOptions,
     generation: &Generation,
-    timings: &Timings,
-) -> Json {
+    measured: &Measured,
+) -> Result<Json> {
     let ms = |d: Duration| d.as_secs_f64() * 1000.0;
     let rate = |n: usize, d: Duration| if d.is_zero() { 0.0 } else { n as f64 / d.as_secs_f64() };
     let memory = &generation.memory;
+    let plan = session.plan(prompt.len() + generation.tokens.len())?;
     let mut out = json!({
         "version": JSON_VERSION,
         "prompt_tokens": prompt,
@@ -189,22 +196,24 @@ fn to_json(
         "finish_reason": generation.finish_reason.name(),
         "seed": options.sampling.seed,
         "timings": {
-            "load_ms": ms(timings.load_time),
+            "load_ms": ms(measured.load_time),
             "prompt_ms": ms(generation.prompt_time),
-            "prompt_tokens_per_s": rate(timings.prompt_tokens, generation.prompt_time),
-            "first_token_ms": generation.first_token_at.map(|at| ms(at - timings.started)),
+            "prompt_tokens_per_s": rate(measured.prompt_tokens, generation.prompt_time),
+            "first_token_ms": generation.first_token_at.map(|at| ms(at - measured.started)),
             "decode_tokens_per_s": rate(generation.tokens.len().saturating_sub(1), generation.decode_time),
         },
         "memory": {
             "arena_bytes": memory.arena_bytes,
             "kv_bytes_committed": memory.kv_bytes_committed,
             "weights_bytes": session.model().weights_bytes(),
+            "planned": plan_json(&plan),
+            "measured": measured.memory,
         },
     });
     if options.logprobs.is_some() {
         out["logprobs"] = logprobs(session.model(), generation);
     }
-    out
+    Ok(out)
 }
 
 /// A token's bytes may be a part of a character, so they are numbers and not text.

@@ -26,8 +26,13 @@ fn run_prints_tokens_text_reason_seed_timings_and_memory() {
     assert_eq!(keys(timings), expected);
     assert!(expected.iter().all(|key| timings[key].as_f64().unwrap() > 0.0), "{timings}");
     let memory = &found["memory"];
-    assert_eq!(keys(memory), ["arena_bytes", "kv_bytes_committed", "weights_bytes"]);
-    assert!(keys(memory).iter().all(|key| memory[*key].as_u64().unwrap() > 0), "{memory}");
+    assert_eq!(keys(memory), ["arena_bytes", "kv_bytes_committed", "weights_bytes", "planned", "measured"]);
+    assert!(keys(memory)[..3].iter().all(|key| memory[*key].as_u64().unwrap() > 0), "{memory}");
+    let planned = &memory["planned"];
+    assert_eq!(planned["kv"]["committed"], memory["kv_bytes_committed"]);
+    assert_eq!(planned["arenas"][0]["bytes"], memory["arena_bytes"]);
+    #[cfg(target_os = "linux")]
+    assert!(memory["measured"]["resident_anonymous"].as_u64().unwrap() > 100_000, "{memory}");
 }
 
 #[test]
