@@ -47,6 +47,8 @@ chart.addEventListener('pointerdown', (event) => {
 
 chart.addEventListener('pointermove', (event) => {
   const at = within(event);
+  // Let go of outside the chart.
+  if (event.buttons === 0) { pointers.delete(event.pointerId); drag = null; }
   if (pointers.has(event.pointerId)) pointers.set(event.pointerId, at);
   if (pinch && pointers.size === 2) {
     const [a, b] = [...pointers.values()];
@@ -86,8 +88,9 @@ function release(event) {
 }
 chart.addEventListener('pointerup', release);
 chart.addEventListener('pointercancel', release);
-chart.addEventListener('pointerleave', () => {
-  if (drag) return;
+chart.addEventListener('pointerleave', (event) => {
+  // A finger that is lifted leaves too; what it pointed at stays.
+  if (drag || event.pointerType === 'touch') return;
   state.hovered = null;
   crossAt = null;
   hideTip();
@@ -151,6 +154,7 @@ chart.addEventListener('focus', () => {
   if (state.selected !== null && chart.matches(':focus-visible')) tipAtValue(state.selected);
 });
 chart.addEventListener('blur', hideTip);
+addEventListener('scroll', hideTip, { passive: true });
 
 function clearAll() {
   state.query = '';
