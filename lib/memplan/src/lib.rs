@@ -1,5 +1,9 @@
 //! Plans where values of known size and known life live in memory, proves the result, and shows it.
 //!
+//! A program is a list of steps that read and write values. [`plan()`] gives every value an offset, so that values which are
+//! never needed at the same time share bytes; [`check()`] proves such a plan by running the program over it;
+//! [`timeline()`] draws it. `examples/quickstart.rs` shows all of it on one layer of a model.
+//!
 //! # Terms
 //!
 //! - A **value** is a number of bytes that one step makes and later steps read.
@@ -12,6 +16,7 @@
 //!   *overwrite* a read may take over that read's storage (in place).
 //! - The **live range** of a storage runs from its first write to its last read, both inclusive, counted in steps.
 //!   Two storages whose live ranges have a step in common must not overlap.
+//! - A **pin** says what else than its readers holds a value in memory ([`Pin`]).
 //! - The **lower bound** of a space is the largest sum of live bytes at any step. No plan of the same storages can need
 //!   less, so a plan that needs exactly that is proven to be the best one ([`SpaceReport::proven`]).
 //!
@@ -19,15 +24,37 @@
 //!
 //! 1. A value that nobody reads and that no [`Pin`] holds is dead: it gets no memory. Its step still runs.
 //! 2. An [`Pin::Input`] lives from step 0 to the end and is never overwritten. An [`Pin::Output`] lives from its write to the
-//!    end. A [`Pin::Fresh`] value has a window of its own for the whole run;
-//!    a [`Pin::Scratch`] value lives for the step that lists it among its writes.
+//!    end. A [`Pin::Fresh`] value has a window of its own for the whole run; a [`Pin::Persistent`] one as well, and it is
+//!    there before the first step and after the last, for any number of steps to read and to write. A [`Pin::Scratch`]
+//!    value lives for the step that lists it among its writes.
 //! 3. Views are resolved first; everything after that is decided on storages.
 //! 4. In place: a write takes the storage of a read when the step declares that [`Overwrite`], the step is the last
 //!    reader of the whole storage, the storage holds no pinned value, the space is the same, the read starts where the
 //!    storage starts and is at least as large as the write, and no other operand of the step lies in that storage (a
 //!    value read twice by one step is two operands). Of several such storages the one written first wins, and the write
-//!    with the longest life chooses first, so that a long chain of updates stays where it began.
-//! 5. A window starts at a multiple of its space's alignment, and its storage fills whole multiples of it.
+//!    with the longest life chooses first, so that a long chain of updates stays where it began. The storage then lives
+//!    to the last reader of the result.
+//! 5. A result smaller than the storage it would take over keeps all of it alive. A space does that only where its lower
+//!    bound is not higher for it, so working in place never raises a lower bound.
+//! 6. A window starts at a multiple of its space's alignment, and its storage fills whole multiples of it.
+//!
+//! Persistent values that several programs share belong in a space of their own, in the same order in each program: what
+//! lives in a space has its offsets from that space alone.
+//!
+//! # When it does not fit
+//!
+//! A space can have a [`Space::limit`]. A plan that needs more is an error, [`PlanError::OverBudget`], which says whether
+//! the lower bound itself is over the limit ([`OverBudget::no_plan_fits`]) or only this plan, and which values hold most at
+//! that step. [`plan_unlimited`] and [`over_budget`] give the same verdict beside the plan instead of in place of it.
+//!
+//! # The proof
+//!
+//! [`check()`] takes any plan of any origin. It needs nothing from the planner but the plain data of problem and plan, and
+//! trusts neither. It keeps a map from bytes to the value that was written there last, runs every step over it, and
+//! accepts a plan only if every read finds its own bytes over its whole window, no write touches an operand without the
+//! right to, and everything pinned is intact at the end. Lives, sizes and lower bound are counted again from the program,
+//! so that [`SpaceReport::proven`] is a statement about the program too. The tests plant each kind of fault a thousand
+//! times for each strategy and expect every one to be found, and run small plans on real memory.
 //!
 //! # Example
 //!
@@ -67,6 +94,11 @@
 //! for. The same problem and options give the same plan. [`check()`] shares no code with [`plan()`].
 
 #![forbid(unsafe_code)]
+
+/// The example of the readme, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod problem;
 

@@ -197,3 +197,27 @@ fn a_storage_that_nothing_needs_makes_no_bound() {
     plan.spaces[0].bytes = 192;
     assert!(matches!(check(&p, &plan), Err(Fault::BadStorage { .. })));
 }
+
+#[test]
+fn two_results_at_one_place_are_found_even_if_only_one_is_read() {
+    // Working memory in the storage of a result: no table and no later read contradicts it.
+    let mut p = problem();
+    let scratch = pinned(&mut p, "scratch", 64, Pin::Scratch);
+    let y = pinned(&mut p, "y", 64, Pin::Output);
+    step(&mut p, "work", &[], &[scratch, y]);
+    let mut plan = packed(&p);
+    let place = plan.placements[y.index()];
+    let from = window(&plan, scratch).storage.index();
+    plan.placements[scratch.index()] = place;
+    plan.storages.remove(from);
+    for placement in plan.placements.iter_mut().flatten() {
+        placement.storage = memplan::StorageId(0);
+        placement.offset = 0;
+    }
+    plan.storages[0].offset = 0;
+    plan.storages[0].members = vec![scratch, y];
+    assert!(matches!(
+        check(&p, &plan),
+        Err(Fault::WritesOverlap { first, second, .. }) if (first.id, second.id) == (scratch, y)
+    ));
+}

@@ -115,6 +115,12 @@ fn a_value_has_one_writer() {
     let a = value(&mut p, "a", 64);
     step(&mut p, "twice", &[], &[a, a]);
     assert!(matches!(error(&p), PlanError::WrittenTwice { .. }));
+    // A persistent value has any number of writers, but each of them once.
+    p.values[a.index()].pin = Pin::Persistent;
+    assert!(matches!(error(&p), PlanError::WrittenTwice { .. }));
+    p.steps[0].writes.pop();
+    step(&mut p, "again", &[], &[a]);
+    packed(&p);
 }
 
 #[test]

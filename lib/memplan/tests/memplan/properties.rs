@@ -1,14 +1,30 @@
 //! What holds for every plan of every valid problem.
 
-use arbtest::arbitrary::Unstructured;
-use arbtest::arbtest;
+use arbtest::arbitrary::{Result, Unstructured};
 use memplan::{Options, Pin, Plan, Problem, Strategy, ValueId, check, plan, timeline};
 
 use crate::common::STRATEGIES;
 use crate::definition::{bounds, bounds_as_shared};
 use crate::{machine, random};
 
-const BUDGET_MS: u64 = 1000;
+/// Random problems for a property.
+const PROBLEMS: u64 = 1000;
+
+/// Tries a property with as many random inputs, the same ones each time.
+fn holds(inputs: u64, mut property: impl FnMut(&mut Unstructured<'_>) -> Result<()>) {
+    struct Seed(u64);
+    impl Drop for Seed {
+        fn drop(&mut self) {
+            if std::thread::panicking() {
+                eprintln!("with seed {}", self.0);
+            }
+        }
+    }
+    for seed in 0..inputs {
+        let seed = Seed(seed);
+        property(&mut Unstructured::new(&random::noise(seed.0))).expect("there is enough noise");
+    }
+}
 
 fn checked(problem: &Problem, strategy: Strategy, in_place: bool) -> Plan {
     let plan = plan(problem, &Options { strategy, in_place })
@@ -20,7 +36,7 @@ fn checked(problem: &Problem, strategy: Strategy, in_place: bool) -> Plan {
 #[test]
 fn every_plan_passes_the_check() {
     let mut in_place_seen = 0;
-    arbtest(|u| {
+    holds(PROBLEMS, |u| {
         let problem = random::problem(u)?;
         for strategy in STRATEGIES {
             for in_place in [false, true] {
@@ -32,15 +48,13 @@ fn every_plan_passes_the_check() {
             }
         }
         Ok(())
-    })
-    .budget_ms(BUDGET_MS)
-    .run();
+    });
     assert!(in_place_seen > 0, "the random problems give occasion to work in place");
 }
 
 #[test]
 fn packed_is_never_worse_and_never_below_the_bound() {
-    arbtest(|u| {
+    holds(PROBLEMS, |u| {
         let problem = random::problem(u)?;
         for in_place in [false, true] {
             let packed = checked(&problem, Strategy::Packed, in_place);
@@ -56,28 +70,24 @@ fn packed_is_never_worse_and_never_below_the_bound() {
             }
         }
         Ok(())
-    })
-    .budget_ms(BUDGET_MS)
-    .run();
+    });
 }
 
 #[test]
 fn the_same_problem_gives_the_same_plan() {
-    arbtest(|u| {
+    holds(PROBLEMS, |u| {
         let problem = random::problem(u)?;
         for strategy in STRATEGIES {
             let options = Options { strategy, in_place: true };
             assert_eq!(plan(&problem, &options), plan(&problem.clone(), &options));
         }
         Ok(())
-    })
-    .budget_ms(BUDGET_MS / 4)
-    .run();
+    });
 }
 
 #[test]
 fn pinned_values_have_a_window_and_keep_it() {
-    arbtest(|u| {
+    holds(PROBLEMS, |u| {
         let problem = random::problem(u)?;
         let plan = checked(&problem, Strategy::Packed, true);
         let end = problem.steps.len() as u32 - 1;
@@ -94,22 +104,18 @@ fn pinned_values_have_a_window_and_keep_it() {
             }
         }
         Ok(())
-    })
-    .budget_ms(BUDGET_MS / 4)
-    .run();
+    });
 }
 
 #[test]
 fn every_plan_can_be_drawn() {
-    arbtest(|u| {
+    holds(PROBLEMS, |u| {
         let problem = random::problem(u)?;
         let plan = checked(&problem, Strategy::Packed, true);
         let picture = timeline(&problem, &plan);
         assert_eq!(picture.is_empty(), plan.spaces.iter().all(|space| space.bytes == 0));
         Ok(())
-    })
-    .budget_ms(BUDGET_MS / 4)
-    .run();
+    });
 }
 
 fn reported_bounds(plan: &Plan) -> Vec<u64> {
@@ -118,7 +124,7 @@ fn reported_bounds(plan: &Plan) -> Vec<u64> {
 
 #[test]
 fn the_bound_is_what_its_definition_says_and_every_strategy_reports_it() {
-    arbtest(|u| {
+    holds(PROBLEMS, |u| {
         let problem = random::problem(u)?;
         for strategy in STRATEGIES {
             assert_eq!(reported_bounds(&checked(&problem, strategy, false)), bounds(&problem));
@@ -126,15 +132,13 @@ fn the_bound_is_what_its_definition_says_and_every_strategy_reports_it() {
             assert_eq!(reported_bounds(&shared), bounds_as_shared(&problem, &shared));
         }
         Ok(())
-    })
-    .budget_ms(BUDGET_MS)
-    .run();
+    });
 }
 
 #[test]
 fn working_in_place_never_raises_the_bound() {
     let mut lowered = 0;
-    arbtest(|u| {
+    holds(PROBLEMS, |u| {
         let problem = random::problem(u)?;
         let alone = checked(&problem, Strategy::Packed, false);
         let shared = checked(&problem, Strategy::Packed, true);
@@ -143,16 +147,14 @@ fn working_in_place_never_raises_the_bound() {
             lowered += usize::from(shared.lower_bound < alone.lower_bound);
         }
         Ok(())
-    })
-    .budget_ms(BUDGET_MS)
-    .run();
+    });
     assert!(lowered > 0);
 }
 
 /// With rights to overwrite neither of these two holds: a larger operand can be taken over where a smaller one could not.
 #[test]
 fn larger_values_never_lower_the_bound() {
-    arbtest(|u| {
+    holds(PROBLEMS, |u| {
         let mut problem = random::problem(u)?;
         let before = reported_bounds(&checked(&problem, Strategy::Packed, false));
         for _ in 0..u.int_in_range(1..=3)? {
@@ -166,15 +168,13 @@ fn larger_values_never_lower_the_bound() {
         let after = reported_bounds(&checked(&problem, Strategy::Packed, false));
         assert!(before.iter().zip(&after).all(|(before, after)| before <= after), "{problem:#?}");
         Ok(())
-    })
-    .budget_ms(BUDGET_MS / 2)
-    .run();
+    });
 }
 
 #[test]
 fn a_further_reader_never_lowers_the_bound() {
     let (mut added, mut raised) = (0, 0);
-    arbtest(|u| {
+    holds(PROBLEMS, |u| {
         let mut problem = random::problem(u)?;
         let before = reported_bounds(&checked(&problem, Strategy::Packed, false));
         if problem.values.is_empty() {
@@ -192,16 +192,14 @@ fn a_further_reader_never_lowers_the_bound() {
         assert!(before.iter().zip(&after).all(|(before, after)| before <= after), "{problem:#?}");
         raised += usize::from(before != after);
         Ok(())
-    })
-    .budget_ms(BUDGET_MS / 2)
-    .run();
+    });
     assert!(added > 0);
     assert!(raised > 0);
 }
 
 #[test]
 fn every_plan_runs_on_real_memory() {
-    arbtest(|u| {
+    holds(PROBLEMS, |u| {
         let problem = random::small_problem(u)?;
         for strategy in STRATEGIES {
             for in_place in [false, true] {
@@ -211,9 +209,7 @@ fn every_plan_runs_on_real_memory() {
             }
         }
         Ok(())
-    })
-    .budget_ms(BUDGET_MS)
-    .run();
+    });
 }
 
 /// Plans that were changed at random, some of which are still right: the machine must never lose a byte that the checker
@@ -221,33 +217,26 @@ fn every_plan_runs_on_real_memory() {
 #[test]
 fn what_the_checker_lets_through_runs_on_real_memory() {
     let (mut right, mut destroyed) = (0, 0);
-    for seed in 0..3000 {
-        let noise = random::noise(seed);
-        let mut u = Unstructured::new(&noise);
-        let mut problem = random::small_problem(&mut u).expect("there is enough noise");
-        let options = Options { strategy: STRATEGIES[seed as usize % STRATEGIES.len()], in_place: true };
+    holds(3 * PROBLEMS, |u| {
+        let mut problem = random::small_problem(u)?;
+        let options = Options { strategy: *u.choose(&STRATEGIES)?, in_place: true };
         let mut plan = plan(&problem, &options).expect("random problems are valid");
-        disturb(&mut u, &mut problem, &mut plan).expect("there is enough noise");
+        disturb(u, &mut problem, &mut plan)?;
         let found = check(&problem, &plan);
         let ran = machine::run(&problem, &plan);
-        assert!(
-            found.is_err() || ran.is_ok(),
-            "seed {seed}, not found: {}\n{problem:#?}\n{plan:#?}",
-            ran.unwrap_err()
-        );
+        if let (Ok(()), Err(what)) = (&found, &ran) {
+            panic!("not found: {what}\n{problem:#?}\n{plan:#?}");
+        }
         right += usize::from(found.is_ok());
         destroyed += usize::from(ran.is_err());
-    }
+        Ok(())
+    });
     assert!(right > 100, "only {right} plans were still right");
     assert!(destroyed > 100, "only {destroyed} plans destroyed anything");
 }
 
 /// Moves a storage, or changes the program under the plan.
-fn disturb(
-    u: &mut Unstructured<'_>,
-    problem: &mut Problem,
-    plan: &mut Plan,
-) -> arbtest::arbitrary::Result<()> {
+fn disturb(u: &mut Unstructured<'_>, problem: &mut Problem, plan: &mut Plan) -> Result<()> {
     let step = u.choose_index(problem.steps.len())?;
     match u.int_in_range(0..=5)? {
         0 => {
