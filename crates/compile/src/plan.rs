@@ -40,6 +40,11 @@ impl MemoryPlan {
         self.placed(self.scratch[node.0 as usize]?)
     }
 
+    /// Every graph value on every device that has it, and what the planner calls it.
+    pub fn copies(&self) -> impl Iterator<Item = (ValueId, DeviceId, memplan::ValueId)> {
+        self.copies.iter().map(|((value, device), planned)| (*value, *device, *planned))
+    }
+
     /// True if the node has an effect: something reads what it writes.
     pub fn is_alive(&self, node: NodeId) -> bool {
         self.alive[node.0 as usize]

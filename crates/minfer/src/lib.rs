@@ -59,6 +59,7 @@ pub use session::{KV_TYPES, Session, SessionOptions};
 pub use value_json::{array_json, value_json};
 pub use verify::Verified;
 
+pub use ::picture;
 pub use backend::Fused;
 pub use cpu::{Isa, ThreadPool, Topology, brand as cpu_brand, default_threads};
 pub use gguf::{Error as GgufError, GgufFile, Residence};

@@ -101,25 +101,24 @@ impl Blueprint {
         &self.body.placed.graph.regions
     }
 
-    /// Address space of a region of the cache.
-    pub fn region_bytes(&self, region: &Region) -> u64 {
+    /// What a region of the cache takes while every sequence grows to `tokens` positions, or to the context if that is less;
+    /// without a number its address space.
+    pub fn region_bytes(&self, region: &Region, tokens: Option<usize>) -> u64 {
         let Params { body, n_seq, n_ubatch, .. } = self.params;
-        let pages = n_seq * pages_needed(body.n_ctx, n_ubatch, region.window);
+        let tokens = tokens.map_or(body.n_ctx, |tokens| tokens.min(body.n_ctx));
+        let pages = n_seq * pages_needed(tokens, n_ubatch, region.window);
         page_bytes(region) * pages as u64
     }
 
     /// Address space of the whole cache.
     pub fn kv_reserved(&self) -> u64 {
-        self.regions().iter().map(|r| self.region_bytes(r)).sum()
+        self.regions().iter().map(|r| self.region_bytes(r, None)).sum()
     }
 
     /// The most that is committed of the cache while every sequence grows to `tokens` positions, or to the context if
     /// that is less.
     pub fn kv_committed(&self, tokens: usize) -> u64 {
-        let Params { body, n_seq, n_ubatch, .. } = self.params;
-        let tokens = tokens.min(body.n_ctx);
-        let pages = |r: &Region| n_seq * pages_needed(tokens, n_ubatch, r.window);
-        self.regions().iter().map(|r| page_bytes(r) * pages(r) as u64).sum()
+        self.regions().iter().map(|r| self.region_bytes(r, Some(tokens))).sum()
     }
 
     /// What one more position of a sequence takes, in all layers.

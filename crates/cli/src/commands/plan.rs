@@ -1,9 +1,10 @@
 //! `minfer plan`.
 
 use std::fmt::Write;
+use std::path::Path;
 
-use anyhow::{Result, bail};
-use minfer::{ArenaPlan, Freedom, MemoryLimit, Model, Plan, Proposal, SessionOptions, human_bytes};
+use anyhow::{Context, Result};
+use minfer::{ArenaPlan, Freedom, MemoryLimit, Model, Plan, Proposal, SessionOptions, human_bytes, picture};
 use serde_json::{Value as Json, json};
 
 use super::{JSON_VERSION, beside_the_file, load, print_json, print_text, session_options, threads};
@@ -45,7 +46,7 @@ pub fn run(args: PlanArgs, machine: &MachineArgs) -> Result<()> {
     if args.check {
         model.check_plan(&options, threads)?;
     }
-    draw(&args, &model, &options, threads)?;
+    draw(&args, &model, &options, limit.map(|(limit, _)| limit), threads)?;
     let report = Report { plan, limit, would_fit, half };
     if args.engine.json {
         return print_json(&to_json(&args, &model, &report));
@@ -64,9 +65,26 @@ fn limit(args: &PlanArgs) -> Option<(MemoryLimit, &'static str)> {
     Some((container::machine_memory().and_then(beside_the_file)?, "of this machine"))
 }
 
-fn draw(args: &PlanArgs, _model: &Model, _options: &SessionOptions, _threads: usize) -> Result<()> {
-    if args.svg.is_some() || args.html.is_some() {
-        bail!("pictures are not there yet");
+/// Writes the pictures that were asked for.
+fn draw(
+    args: &PlanArgs,
+    model: &Model,
+    options: &SessionOptions,
+    limit: Option<MemoryLimit>,
+    threads: usize,
+) -> Result<()> {
+    if args.svg.is_none() && args.html.is_none() {
+        return Ok(());
+    }
+    let picture = model.plan_picture(options, threads, args.tokens, limit)?;
+    let write = |path: &Path, text: String| {
+        std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    };
+    if let Some(path) = &args.svg {
+        write(path, picture::svg(&picture))?;
+    }
+    if let Some(path) = &args.html {
+        write(path, picture::html(&picture))?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 mod fit;
 mod limit;
 mod other;
+mod picture;
 mod text;
 
 use cpu::{CpuDevice, Isa};

@@ -190,3 +190,26 @@ fn fitting_changes_nothing_that_holds_and_only_what_it_may() {
     assert_eq!(narrower.options.type_k, DType::Q8_0);
     assert!(model.fit(&asked, 2, within(1000), &Freedom::ALL).unwrap().is_none());
 }
+
+#[test]
+fn the_picture_has_every_value_once_and_the_plan_that_is_used() {
+    for model in models() {
+        let options = SessionOptions { n_ctx: 256, n_ubatch: 64, ..SessionOptions::default() };
+        let picture = model.plan_picture(&options, 2, None, None).unwrap();
+        let plan = model.plan(&options, 2, None).unwrap();
+        let used = &picture.strategies[picture.shown];
+        assert_eq!(used.name, "packed");
+        assert!(used.spaces[0].bytes <= plan.arena_bytes());
+        assert_eq!(used.spaces[0].live.iter().max(), Some(&used.spaces[0].lower_bound));
+        for (v, value) in picture.values.iter().enumerate() {
+            assert!(value.last < picture.steps.len(), "{}", value.name);
+            assert!(used.offsets[v].is_none() || value.first <= value.last, "{}", value.name);
+        }
+        assert!(picture.values.iter().any(|value| value.in_place_of.is_some()));
+        let reserved: u64 = picture.regions.iter().map(|r| r.bytes_reserved).sum();
+        assert_eq!(reserved, plan.kv_reserved);
+        let terms: u64 = picture.budget.terms.iter().map(|t| t.bytes).sum();
+        assert_eq!(terms, plan.total());
+        assert!(minfer::picture::html(&picture).len() < 1_000_000);
+    }
+}
