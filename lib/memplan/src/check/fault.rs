@@ -183,9 +183,9 @@ pub enum Fault {
         space: SpaceId,
         /// Which figure.
         what: &'static str,
-        /// What the storages say, in bytes.
+        /// What the storages say: bytes, a step, or 1 for yes.
         expected: u128,
-        /// What the report says, in bytes.
+        /// What the report says.
         found: u128,
     },
 }

@@ -14,8 +14,8 @@ pub(super) fn check(problem: &Problem, plan: &Plan) -> Result<(), Fault> {
         let live = live_bytes(plan, space, steps);
         let bound = live.iter().copied().max().unwrap_or(0);
         same("lower bound", bound, report.lower_bound.into())?;
-        let at_step = live.get(report.bound_step.index()).copied().unwrap_or(0);
-        same("bytes at the step of the bound", at_step, report.lower_bound.into())?;
+        let step = live.iter().position(|&bytes| bytes == bound).unwrap_or(0);
+        same("step of the bound", step as u128, report.bound_step.0.into())?;
 
         let storages = report
             .bound_values

@@ -221,3 +221,65 @@ fn two_results_at_one_place_are_found_even_if_only_one_is_read() {
         Err(Fault::WritesOverlap { first, second, .. }) if (first.id, second.id) == (scratch, y)
     ));
 }
+
+#[test]
+fn a_wrong_number_in_the_table_of_storages_is_named() {
+    let (p, right, a, _) = two_values(false, &[1]);
+    let said = |change: fn(&mut memplan::Storage)| {
+        let mut plan = right.clone();
+        change(&mut plan.storages[0]);
+        plan.spaces[0].bytes = 256;
+        check(&p, &plan).unwrap_err()
+    };
+    type Change = fn(&mut memplan::Storage);
+    let wrong: [(Change, &str); 8] = [
+        (|s| s.offset = 32, "is misaligned"),
+        (|s| s.bytes = 100, "is misaligned"),
+        (|s| s.bytes = 320, "reaches past the end of its space"),
+        (|s| s.offset = u64::MAX - 63, "reaches past the end of its space"),
+        (|s| (s.first, s.last) = (1, 0), "has a life that is no range of steps"),
+        (|s| s.last = 3, "has a life that is no range of steps"),
+        (|s| s.last = 2, "lives longer than its values are in use"),
+        (|s| s.bytes = 128, "is larger than its values need"),
+    ];
+    for (change, expected) in wrong {
+        let fault = said(change);
+        assert!(matches!(fault, Fault::BadStorage { what, .. } if what == expected), "{fault}");
+    }
+    let elsewhere: [Change; 3] = [|s| s.offset = 64, |s| s.bytes = 0, |s| s.members.clear()];
+    for change in elsewhere {
+        let fault = said(change);
+        assert!(matches!(&fault, Fault::OutsideStorage { value, .. } if value.id == a), "{fault}");
+    }
+    // The same bytes of the other space, which is as large.
+    let mut plan = right.clone();
+    plan.spaces[1].bytes = 256;
+    plan.storages[0].space = CARD;
+    assert!(matches!(check(&p, &plan), Err(Fault::OutsideStorage { value, .. }) if value.id == a));
+    // A member that two storages list, and a storage for nobody.
+    let mut plan = right.clone();
+    plan.storages[1].members.push(a);
+    assert!(matches!(check(&p, &plan), Err(Fault::OutsideStorage { value, .. }) if value.id == a));
+    let mut plan = right;
+    plan.storages.push(memplan::Storage { bytes: 0, members: Vec::new(), ..plan.storages[0].clone() });
+    assert!(matches!(check(&p, &plan), Err(Fault::BadStorage { .. })));
+}
+
+#[test]
+fn a_report_of_another_step_than_the_largest_is_found() {
+    // One that agrees with itself: `a` alone is 64 bytes at step 0, but both are there at step 1.
+    let (p, right, a, _) = two_values(false, &[1]);
+    assert_eq!((right.spaces[0].lower_bound, right.spaces[0].bound_step), (128, StepId(1)));
+    let mut plan = right.clone();
+    let report = &mut plan.spaces[0];
+    (report.lower_bound, report.bound_step, report.bound_values, report.proven) =
+        (64, StepId(0), vec![a], false);
+    assert!(matches!(check(&p, &plan), Err(Fault::WrongReport { what: "lower bound", .. })));
+    // Both steps have the same sum, and the first is the one that is meant.
+    let (p, right, ..) = two_values(false, &[0, 1]);
+    let mut plan = right;
+    assert_eq!(plan.spaces[0].bound_step, StepId(1));
+    plan.spaces[0].bound_step = StepId(2);
+    let fault = check(&p, &plan).unwrap_err();
+    assert!(matches!(fault, Fault::WrongReport { what: "step of the bound", expected: 1, found: 2, .. }));
+}
