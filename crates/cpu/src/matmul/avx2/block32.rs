@@ -2,11 +2,12 @@
 
 use std::arch::x86_64::*;
 
+use super::lanes::{Layout, first_halves, first_words, halves};
+
 /// Pointers to the same block of eight rows.
 pub(super) type Rows = [*const u8; 8];
 
-/// Eight rows of a block: vector `g` holds elements `4 g` to `4 g + 3` of each row, a row in each
-/// 32-bit lane.
+/// Eight rows of a block: four vectors of the first 16 elements, then four of the others, as a [`Layout`] says.
 pub(super) type Groups = [__m256i; 8];
 
 /// Scales and minima of eight rows, a row a lane.
@@ -15,6 +16,31 @@ pub(super) struct Scales {
     pub scale: __m256,
     /// Zero in types without minima.
     pub min: __m256,
+}
+
+impl Scales {
+    /// Of blocks that begin with a scale.
+    ///
+    /// # Safety
+    /// The CPU has AVX2 and F16C, and the pointers point to blocks.
+    #[inline]
+    #[target_feature(enable = "avx2,f16c")]
+    pub unsafe fn alone(rows: &Rows) -> Scales {
+        // SAFETY: the caller's.
+        Scales { scale: unsafe { first_halves(rows) }, min: _mm256_setzero_ps() }
+    }
+
+    /// Of blocks that begin with a scale and a minimum.
+    ///
+    /// # Safety
+    /// As [`Scales::alone`]; a block has 16 bytes or more.
+    #[inline]
+    #[target_feature(enable = "avx2,f16c")]
+    pub unsafe fn with_minima(rows: &Rows) -> Scales {
+        // SAFETY: the caller's.
+        let [scale, min] = halves(unsafe { first_words(rows) });
+        Scales { scale, min }
+    }
 }
 
 /// A type of weights in blocks of 32 with `BYTES` bytes each.
@@ -43,15 +69,16 @@ pub(super) trait Block32 {
     ///
     /// # Safety
     /// As [`Block32::scales`].
-    unsafe fn groups(rows: &Rows) -> Groups;
+    unsafe fn groups<L: Layout>(rows: &Rows) -> Groups;
 
-    /// The exact integer products of eight rows with a block of activations, offset included.
+    /// The exact integer products of eight rows, laid out as `Pairs`, with a block of activations: its first and its
+    /// other 16 numbers, each [`twice`](super::lanes::twice). A row a lane, offset included.
     ///
     /// # Safety
-    /// The CPU has AVX2, and `x` points to 32 bytes.
-    unsafe fn dot(groups: &Groups, x: *const u8) -> __m256i;
+    /// The CPU has AVX2.
+    unsafe fn dot(groups: &Groups, x: [__m256i; 2]) -> __m256i;
 
-    /// Puts eight rows into the panel: of the vectors of group `g`, which start at `to + 64 g`,
+    /// Puts eight rows, laid out as `Lanes`, into the panel: of the vectors of group `g`, which start at `to + 64 g`,
     /// the one that `eight` says or both.
     ///
     /// # Safety
@@ -64,4 +91,17 @@ pub(super) trait Block32 {
     /// # Safety
     /// The CPU has AVX2.
     unsafe fn integers(sums: [__m256i; 2]) -> [__m256i; 2];
+}
+
+/// Of `Pairs`: the products of unsigned bytes with the activations, eight 16-bit numbers a row. Four products must fit
+/// 16 bits.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn products(groups: &Groups, x: [__m256i; 2]) -> [__m256i; 4] {
+    let mut sums = [_mm256_setzero_si256(); 4];
+    for (pair, sum) in sums.iter_mut().enumerate() {
+        let first = _mm256_maddubs_epi16(groups[pair], x[0]);
+        *sum = _mm256_add_epi16(first, _mm256_maddubs_epi16(groups[pair + 4], x[1]));
+    }
+    sums
 }

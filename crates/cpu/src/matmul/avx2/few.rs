@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 use super::block32::{Block32, Rows};
-use super::lanes::{prefetch, store_lanes};
+use super::lanes::{Pairs, ahead, prefetch_ahead, store_lanes, twice};
 use crate::matmul::{Activations, Output, Weights};
 use crate::quantize::A32Offsets;
 
@@ -43,14 +43,15 @@ unsafe fn tokens<T: Block32, const N: usize>(w: &Weights, rows: Range<usize>, x:
                 std::array::from_fn(|l| w.data.as_ptr().add((row + l).min(rows.end - 1) * row_bytes));
             let mut acc = [_mm256_setzero_ps(); N];
             let mut min = [_mm256_setzero_ps(); N];
-            let next = w.data.as_ptr().wrapping_add((row + 8) * row_bytes);
+            let next = w.data.as_ptr().wrapping_add(row * row_bytes + ahead(8 * row_bytes));
             for block in 0..blocks {
-                prefetch(next.wrapping_add(8 * block * T::BYTES), 8 * T::BYTES, 8 * row_bytes);
+                prefetch_ahead(next.wrapping_add(8 * block * T::BYTES), 8 * T::BYTES);
                 let here: Rows = start.map(|row| row.add(block * T::BYTES));
                 let scales = T::scales(&here);
-                let groups = T::groups(&here);
+                let groups = T::groups::<Pairs>(&here);
                 for t in 0..N {
-                    let mut integer = T::dot(&groups, x[t].add(32 * block));
+                    let here = x[t].add(32 * block);
+                    let mut integer = T::dot(&groups, [twice(here), twice(here.add(16))]);
                     let word = |offset: usize| x[t].add(offset + 4 * block);
                     if T::OFFSET != 0 {
                         let sum = _mm256_set1_epi32(word(at.sum).cast::<i32>().read_unaligned());

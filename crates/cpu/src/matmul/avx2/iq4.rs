@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::block32::{Block32, Groups, Rows, Scales};
-use super::lanes::{first_words, halves, high_nibbles, low_nibbles, transpose, unrolled};
+use super::lanes::{Layout, halves, high_nibbles, low_nibbles, transpose, unrolled};
 use super::q8;
 use super::super_block::{Place, SuperBlock};
 use crate::matmul::block32::IQ4;
@@ -22,15 +22,14 @@ impl Block32 for Iq4Nl {
     #[target_feature(enable = "avx2,fma,f16c")]
     unsafe fn scales(rows: &Rows) -> Scales {
         // SAFETY: a block has more than 16 bytes.
-        let [scale, _] = halves(unsafe { first_words(rows) });
-        Scales { scale, min: _mm256_setzero_ps() }
+        unsafe { Scales::alone(rows) }
     }
 
     #[inline]
     #[target_feature(enable = "avx2,fma,f16c")]
-    unsafe fn groups(rows: &Rows) -> Groups {
+    unsafe fn groups<L: Layout>(rows: &Rows) -> Groups {
         // SAFETY: the nibbles are the last 16 bytes.
-        let bytes = unsafe { transpose(rows, 2) };
+        let bytes = unsafe { L::load(rows, 2) };
         let table = table(IQ4);
         let mut groups = [_mm256_setzero_si256(); 8];
         for (g, bytes) in bytes.into_iter().enumerate() {
@@ -42,9 +41,8 @@ impl Block32 for Iq4Nl {
 
     #[inline]
     #[target_feature(enable = "avx2,fma,f16c")]
-    unsafe fn dot(groups: &Groups, x: *const u8) -> __m256i {
-        // SAFETY: the caller's.
-        unsafe { q8::dot(groups, x) }
+    unsafe fn dot(groups: &Groups, x: [__m256i; 2]) -> __m256i {
+        q8::dot(groups, x)
     }
 
     #[inline]

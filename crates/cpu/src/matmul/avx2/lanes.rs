@@ -26,6 +26,81 @@ pub(super) fn pair_sum(sums: __m256i) -> __m256i {
     _mm256_madd_epi16(sums, _mm256_set1_epi16(1))
 }
 
+/// How 16 bytes of each of eight rows lie in four vectors.
+pub(super) trait Layout {
+    /// Whether a row has a 32-bit lane of its own in every vector.
+    const LANES: bool;
+
+    /// Reads 16 bytes at an offset into each row.
+    ///
+    /// # Safety
+    /// The CPU has AVX2, and the bytes are readable.
+    unsafe fn load(rows: &Rows, offset: usize) -> [__m256i; 4];
+}
+
+/// Vector `g` holds bytes `4 g` to `4 g + 3` of row `l` in its lane `l`: products of a row stay in its lane, however
+/// many are added, so this pays for many tokens.
+pub(super) struct Lanes;
+
+/// Vector `p` holds all bytes of row `p` in its lower half and of row `p + 4` in its upper one: quick to read, and
+/// [`row_sums`] brings the rows into lanes after the products, so this pays for few tokens.
+pub(super) struct Pairs;
+
+impl Layout for Lanes {
+    const LANES: bool = true;
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn load(rows: &Rows, offset: usize) -> [__m256i; 4] {
+        // SAFETY: the caller's.
+        unsafe { transpose(rows, offset) }
+    }
+}
+
+impl Layout for Pairs {
+    const LANES: bool = false;
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn load(rows: &Rows, offset: usize) -> [__m256i; 4] {
+        // SAFETY: the caller's.
+        let [ab, cd] = unsafe { pairs(rows, offset) };
+        [ab[0], ab[1], cd[0], cd[1]]
+    }
+}
+
+/// 16 bytes in both halves of a vector.
+///
+/// # Safety
+/// The CPU has AVX2, and the bytes are readable.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn twice(from: *const u8) -> __m256i {
+    // SAFETY: the caller's.
+    _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(from.cast()) })
+}
+
+/// Of [`Pairs`] with four 32-bit numbers a row: their sums, a row a lane.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn row_sums(numbers: &[__m256i; 4]) -> __m256i {
+    let first = _mm256_hadd_epi32(numbers[0], numbers[1]);
+    _mm256_hadd_epi32(first, _mm256_hadd_epi32(numbers[2], numbers[3]))
+}
+
+/// The same of eight 16-bit numbers a row, of which two fit 16 bits together, and with `FOUR` four.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn row_sums_of_words<const FOUR: bool>(numbers: &[__m256i; 4]) -> __m256i {
+    let first = _mm256_hadd_epi16(numbers[0], numbers[1]);
+    let second = _mm256_hadd_epi16(numbers[2], numbers[3]);
+    if FOUR {
+        pair_sum(_mm256_hadd_epi16(first, second))
+    } else {
+        _mm256_hadd_epi32(pair_sum(first), pair_sum(second))
+    }
+}
+
 /// Reads 16 bytes at an offset into each row and transposes them: vector `g` of the result holds
 /// bytes `4 g` to `4 g + 3` of row `l` in its lane `l`.
 ///
@@ -97,6 +172,29 @@ pub(super) fn halves(words: __m256i) -> [__m256; 2] {
     );
     let sorted = _mm256_permute4x64_epi64::<0b11_01_10_00>(sorted);
     [_mm256_cvtph_ps(_mm256_castsi256_si128(sorted)), _mm256_cvtph_ps(_mm256_extracti128_si256::<1>(sorted))]
+}
+
+/// The half-precision number at the start of each row.
+///
+/// # Safety
+/// The CPU has AVX2 and F16C, and two bytes are readable.
+#[inline]
+#[target_feature(enable = "avx2,f16c")]
+pub(super) unsafe fn first_halves(rows: &Rows) -> __m256 {
+    let mut words = [_mm_setzero_si128(); 2];
+    // SAFETY: the caller's.
+    unsafe {
+        let word = |row: usize| i32::from(rows[row].cast::<i16>().read_unaligned());
+        words[0] = _mm_insert_epi16::<0>(words[0], word(0));
+        words[1] = _mm_insert_epi16::<4>(words[1], word(4));
+        words[0] = _mm_insert_epi16::<1>(words[0], word(1));
+        words[1] = _mm_insert_epi16::<5>(words[1], word(5));
+        words[0] = _mm_insert_epi16::<2>(words[0], word(2));
+        words[1] = _mm_insert_epi16::<6>(words[1], word(6));
+        words[0] = _mm_insert_epi16::<3>(words[0], word(3));
+        words[1] = _mm_insert_epi16::<7>(words[1], word(7));
+    }
+    _mm256_cvtph_ps(_mm_or_si128(words[0], words[1]))
 }
 
 /// The byte of that index in each lane, below 4, sign-extended to 16 bits, twice.
@@ -178,5 +276,23 @@ pub(super) fn prefetch(from: *const u8, bytes: usize, all: usize) {
         } else {
             _mm_prefetch::<_MM_HINT_T1>(from);
         }
+    }
+}
+
+/// How far the second-level cache must be ahead of what is read from memory: what is asked for later arrives late.
+const AHEAD_BYTES: usize = 16 << 10;
+
+/// How far ahead of eights of rows, so many bytes each, to [`prefetch_ahead`]: whole eights, as the rows of one are read
+/// together.
+pub(super) fn ahead(eight_bytes: usize) -> usize {
+    eight_bytes * AHEAD_BYTES.div_ceil(eight_bytes.max(1)).max(1)
+}
+
+/// [`prefetch`] to the second-level cache, which can wait for more than the first at a time and so reach further ahead.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn prefetch_ahead(from: *const u8, bytes: usize) {
+    for line in 0..bytes.div_ceil(64) {
+        _mm_prefetch::<_MM_HINT_T1>(from.wrapping_add(64 * line).cast());
     }
 }

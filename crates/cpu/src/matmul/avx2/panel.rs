@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 use super::block32::{Block32, Rows};
-use super::lanes::{prefetch, store_lanes};
+use super::lanes::{Lanes, prefetch, store_lanes};
 use crate::matmul::{Activations, Output, Weights};
 use crate::quantize::A32Offsets;
 
@@ -103,7 +103,7 @@ unsafe fn unpack<T: Block32>(w: &Weights, rows: Range<usize>, panel: &mut [u8]) 
             for (block, to) in panel.chunks_exact_mut(block_bytes::<T>()).enumerate() {
                 let to = to.as_mut_ptr();
                 let here: Rows = start.map(|row| row.add(block * T::BYTES));
-                T::store(&T::groups(&here), to, eight);
+                T::store(&T::groups::<Lanes>(&here), to, eight);
                 let scales = T::scales(&here);
                 let floats = to.add(GROUPS).cast::<f32>();
                 _mm256_storeu_ps(floats.add(8 * eight), scales.scale);

@@ -2,8 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::block32::{Block32, Groups, Rows, Scales};
-use super::lanes::{first_words, halves, pair_sum, transpose};
+use super::block32::{Block32, Groups, Rows, Scales, products};
+use super::lanes::{Layout, pair_sum, row_sums_of_words};
 
 /// A scale, with `MINIMA` a minimum, 32 nibbles.
 pub(super) struct Q4<const MINIMA: bool>;
@@ -22,16 +22,15 @@ impl<const MINIMA: bool> Block32 for Q4<MINIMA> {
     #[target_feature(enable = "avx2,fma,f16c")]
     unsafe fn scales(rows: &Rows) -> Scales {
         // SAFETY: a block has more than 16 bytes.
-        let [scale, min] = halves(unsafe { first_words(rows) });
-        Scales { scale, min: if MINIMA { min } else { _mm256_setzero_ps() } }
+        unsafe { if MINIMA { Scales::with_minima(rows) } else { Scales::alone(rows) } }
     }
 
-    /// Low nibbles are the first 16 elements, four groups; high nibbles the rest.
+    /// Low nibbles are the first 16 elements; high nibbles the rest.
     #[inline]
     #[target_feature(enable = "avx2,fma,f16c")]
-    unsafe fn groups(rows: &Rows) -> Groups {
+    unsafe fn groups<L: Layout>(rows: &Rows) -> Groups {
         // SAFETY: the nibbles are the last 16 bytes.
-        let bytes = unsafe { transpose(rows, Self::BYTES - 16) };
+        let bytes = unsafe { L::load(rows, Self::BYTES - 16) };
         let mask = _mm256_set1_epi8(15);
         let mut groups = [_mm256_setzero_si256(); 8];
         for (g, bytes) in bytes.into_iter().enumerate() {
@@ -44,14 +43,8 @@ impl<const MINIMA: bool> Block32 for Q4<MINIMA> {
     /// Pairs of products are at most 2 x 15 x 127, so eight of them fit 16 bits.
     #[inline]
     #[target_feature(enable = "avx2,fma,f16c")]
-    unsafe fn dot(groups: &Groups, x: *const u8) -> __m256i {
-        let mut sums = [_mm256_setzero_si256(); 2];
-        for (g, group) in groups.iter().enumerate() {
-            // SAFETY: eight times four bytes.
-            let x = _mm256_set1_epi32(unsafe { x.add(4 * g).cast::<i32>().read_unaligned() });
-            sums[g % 2] = _mm256_add_epi16(sums[g % 2], _mm256_maddubs_epi16(*group, x));
-        }
-        pair_sum(_mm256_add_epi16(sums[0], sums[1]))
+    unsafe fn dot(groups: &Groups, x: [__m256i; 2]) -> __m256i {
+        row_sums_of_words::<true>(&products(groups, x))
     }
 
     #[inline]

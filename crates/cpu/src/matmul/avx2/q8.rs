@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::block32::{Block32, Groups, Rows, Scales};
-use super::lanes::{first_words, halves, transpose};
+use super::lanes::{Layout, pair_sum, row_sums};
 
 pub(super) struct Q8_0;
 
@@ -18,23 +18,21 @@ impl Block32 for Q8_0 {
     #[target_feature(enable = "avx2,fma,f16c")]
     unsafe fn scales(rows: &Rows) -> Scales {
         // SAFETY: a block has more than 16 bytes.
-        let [scale, _] = halves(unsafe { first_words(rows) });
-        Scales { scale, min: _mm256_setzero_ps() }
+        unsafe { Scales::alone(rows) }
     }
 
     #[inline]
     #[target_feature(enable = "avx2,fma,f16c")]
-    unsafe fn groups(rows: &Rows) -> Groups {
+    unsafe fn groups<L: Layout>(rows: &Rows) -> Groups {
         // SAFETY: two times 16 bytes behind the scale.
-        let ([a, b, c, d], [e, f, g, h]) = unsafe { (transpose(rows, 2), transpose(rows, 18)) };
+        let ([a, b, c, d], [e, f, g, h]) = unsafe { (L::load(rows, 2), L::load(rows, 18)) };
         [a, b, c, d, e, f, g, h]
     }
 
     #[inline]
     #[target_feature(enable = "avx2,fma,f16c")]
-    unsafe fn dot(groups: &Groups, x: *const u8) -> __m256i {
-        // SAFETY: the caller's.
-        unsafe { dot(groups, x) }
+    unsafe fn dot(groups: &Groups, x: [__m256i; 2]) -> __m256i {
+        dot(groups, x)
     }
 
     #[inline]
@@ -56,21 +54,22 @@ pub(super) const PANEL_OFFSET: i16 = 128;
 
 /// `|w|` times `x` with the sign of `w`: as unsigned byte -128 has a magnitude, and a pair is at
 /// most 2 x 128 x 127, which 16 bits hold once.
-///
-/// # Safety
-/// As [`Block32::dot`].
 #[inline]
-#[target_feature(enable = "avx2,fma,f16c")]
-pub(super) unsafe fn dot(groups: &Groups, x: *const u8) -> __m256i {
-    let ones = _mm256_set1_epi16(1);
-    let mut sums = [_mm256_setzero_si256(); 2];
-    for (g, group) in groups.iter().enumerate() {
-        // SAFETY: eight times four bytes.
-        let x = _mm256_set1_epi32(unsafe { x.add(4 * g).cast::<i32>().read_unaligned() });
-        let pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(*group), _mm256_sign_epi8(x, *group));
-        sums[g % 2] = _mm256_add_epi32(sums[g % 2], _mm256_madd_epi16(pairs, ones));
+#[target_feature(enable = "avx2")]
+pub(super) fn dot(groups: &Groups, x: [__m256i; 2]) -> __m256i {
+    let mut sums = [_mm256_setzero_si256(); 4];
+    for (pair, sum) in sums.iter_mut().enumerate() {
+        let (first, second) = (products(groups[pair], x[0]), products(groups[pair + 4], x[1]));
+        *sum = _mm256_add_epi32(pair_sum(first), pair_sum(second));
     }
-    _mm256_add_epi32(sums[0], sums[1])
+    row_sums(&sums)
+}
+
+/// Pairs of products of signed bytes.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn products(w: __m256i, x: __m256i) -> __m256i {
+    _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(x, w))
 }
 
 /// Two's complement is `low + 16 high` with `low` from 0 to 15 and `high` from -8 to 7; the

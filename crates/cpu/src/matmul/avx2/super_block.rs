@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 use std::marker::PhantomData;
 
 use super::block32::Rows;
-use super::lanes::prefetch;
+use super::lanes::prefetch_ahead;
 
 /// Blocks of 32 in a super-block.
 pub(super) const BLOCKS: usize = 8;
@@ -36,21 +36,14 @@ pub(super) trait SuperBlock {
     unsafe fn unpack<const EIGHTS: usize>(rows: &Rows, to: Place<Self, EIGHTS>);
 }
 
-/// Bytes to ask for while a super-block of eight rows is unpacked: as many as those have, from
-/// `from` on, a part of `all` bytes.
-#[derive(Clone, Copy)]
-pub(super) struct Ahead {
-    pub from: *const u8,
-    pub all: usize,
-}
-
 /// Where a super-block of `EIGHTS` times eight rows lies unpacked: for each block of 32 its groups,
 /// scales and offsets; then all minima as floats, the scale `d` of the super-block and `dmin`.
 /// Vectors of the same kind lie beside each other, an eight after the other.
 pub(super) struct Place<T: SuperBlock + ?Sized, const EIGHTS: usize> {
     at: *mut u8,
     eight: usize,
-    ahead: Ahead,
+    /// Where to ask for as many bytes as the super-block of eight rows has, while it is unpacked.
+    ahead: *const u8,
     of: PhantomData<T>,
 }
 
@@ -72,7 +65,7 @@ impl<T: SuperBlock + ?Sized, const EIGHTS: usize> Place<T, EIGHTS> {
         BLOCKS * Self::BLOCK + 32 * EIGHTS * (BLOCKS * T::MINIMA + 1 + (T::MINIMA > 0) as usize);
 
     /// The part for the eight of that index of [`Self::BYTES`] bytes at `at`, a multiple of 32.
-    pub const fn new(at: *mut u8, eight: usize, ahead: Ahead) -> Self {
+    pub const fn new(at: *mut u8, eight: usize, ahead: *const u8) -> Self {
         Place { at, eight, ahead, of: PhantomData }
     }
 
@@ -92,9 +85,10 @@ impl<T: SuperBlock + ?Sized, const EIGHTS: usize> Place<T, EIGHTS> {
     #[inline]
     #[target_feature(enable = "avx2")]
     pub unsafe fn group(self, block: usize, group: usize, vector: usize, bytes: __m256i) {
-        if group == 0 && vector == 0 {
-            // A little with each block: many at once would hold up the loads behind them.
-            prefetch(self.ahead.from.wrapping_add(block * T::BYTES), T::BYTES, self.ahead.all);
+        if group.is_multiple_of(4) && vector == 0 {
+            // A little with each half of a block: many lines at once would hold up the loads behind them.
+            let half = T::BYTES / 2;
+            prefetch_ahead(self.ahead.wrapping_add((2 * block + group / 4) * half), half);
         }
         let vector = self.eight * T::VECTORS + vector;
         // SAFETY: the caller's.

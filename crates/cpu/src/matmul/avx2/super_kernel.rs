@@ -7,9 +7,9 @@ use std::ops::Range;
 use graph::DType;
 
 use super::block32::Rows;
-use super::lanes::store_lanes;
+use super::lanes::{ahead, store_lanes};
 use super::panel::{ALIGN, TOKENS_BYTES, TOKENS_MIN, in_register};
-use super::super_block::{Ahead, BLOCKS, Place, SuperBlock};
+use super::super_block::{BLOCKS, Place, SuperBlock};
 use crate::matmul::super_block::SUPER;
 use crate::matmul::{Activations, Output, Weights};
 use crate::quantize::A32Offsets;
@@ -74,7 +74,7 @@ unsafe fn pass<T: SuperBlock, const EIGHTS: usize>(
             for t in 0..tokens.len() {
                 sums.add(t).write(Sums::zero());
             }
-            let next = w.data.as_ptr().wrapping_add((row + 8 * EIGHTS) * row_bytes);
+            let next = w.data.as_ptr().wrapping_add(row * row_bytes + ahead(8 * EIGHTS * row_bytes));
             let mut starts = [[std::ptr::null(); 8]; EIGHTS];
             for (lane, start) in starts.as_flattened_mut().iter_mut().enumerate() {
                 *start = w.data.as_ptr().add((row + lane).min(rows.end - 1) * row_bytes);
@@ -82,9 +82,8 @@ unsafe fn pass<T: SuperBlock, const EIGHTS: usize>(
             for index in 0..supers {
                 for eight in 0..EIGHTS {
                     let here: Rows = starts[eight].map(|row| row.add(index * T::BYTES));
-                    let from = next.wrapping_add((EIGHTS * index + eight) * 8 * T::BYTES);
-                    let ahead = Ahead { from, all: 8 * EIGHTS * row_bytes };
-                    T::unpack(&here, Place::<T, EIGHTS>::new(unpacked, eight, ahead));
+                    let next = next.wrapping_add((EIGHTS * index + eight) * 8 * T::BYTES);
+                    T::unpack(&here, Place::<T, EIGHTS>::new(unpacked, eight, next));
                 }
                 let mut t = 0;
                 while t < tokens.len() {
