@@ -10,6 +10,10 @@ pub enum Isa {
     Scalar,
     /// AVX2 with FMA and F16C.
     Avx2,
+    /// AVX2 and dot products of bytes in 256 bits: AVX-VNNI, or the same instructions of AVX-512.
+    AvxVnni,
+    /// AVX-512 (F, BW, DQ, VL) with VNNI.
+    Avx512,
 }
 
 /// A name that is no instruction set.
@@ -22,7 +26,7 @@ pub struct UnknownIsa {
 
 impl Isa {
     /// All tiers, the slowest first.
-    pub const ALL: [Isa; 2] = [Isa::Scalar, Isa::Avx2];
+    pub const ALL: [Isa; 4] = [Isa::Scalar, Isa::Avx2, Isa::AvxVnni, Isa::Avx512];
 
     /// The best tier that the CPU and the operating system support.
     pub fn detect() -> Isa {
@@ -37,6 +41,16 @@ impl Isa {
         match self {
             Isa::Scalar => Ok(()),
             Isa::Avx2 => avx2_available(),
+            Isa::AvxVnni => avx_vnni_available(),
+            Isa::Avx512 => avx512_available(),
+        }
+    }
+
+    /// The tier whose kernels this one uses where it has none of its own.
+    pub(crate) const fn base(self) -> Isa {
+        match self {
+            Isa::Scalar => Isa::Scalar,
+            Isa::Avx2 | Isa::AvxVnni | Isa::Avx512 => Isa::Avx2,
         }
     }
 
@@ -45,6 +59,8 @@ impl Isa {
         match self {
             Isa::Scalar => "scalar",
             Isa::Avx2 => "avx2",
+            Isa::AvxVnni => "avx-vnni",
+            Isa::Avx512 => "avx512",
         }
     }
 }
@@ -84,9 +100,49 @@ fn avx2_available() -> Result<(), &'static str> {
     Ok(())
 }
 
+#[cfg(target_arch = "x86_64")]
+fn avx_vnni_available() -> Result<(), &'static str> {
+    avx2_available()?;
+    if std::arch::is_x86_feature_detected!("avxvnni") || avx512_available().is_ok() {
+        return Ok(());
+    }
+    Err("the CPU lacks AVX-VNNI")
+}
+
+#[cfg(target_arch = "x86_64")]
+fn avx512_available() -> Result<(), &'static str> {
+    avx2_available()?;
+    if !std::arch::is_x86_feature_detected!("avx512f") {
+        return Err("the CPU or the operating system lacks AVX-512");
+    }
+    if !std::arch::is_x86_feature_detected!("avx512bw") {
+        return Err("the CPU lacks AVX-512 BW");
+    }
+    if !std::arch::is_x86_feature_detected!("avx512dq") {
+        return Err("the CPU lacks AVX-512 DQ");
+    }
+    if !std::arch::is_x86_feature_detected!("avx512vl") {
+        return Err("the CPU lacks AVX-512 VL");
+    }
+    if !std::arch::is_x86_feature_detected!("avx512vnni") {
+        return Err("the CPU lacks AVX-512 VNNI");
+    }
+    Ok(())
+}
+
 #[cfg(not(target_arch = "x86_64"))]
 fn avx2_available() -> Result<(), &'static str> {
     Err("AVX2 exists on x86-64 only")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn avx_vnni_available() -> Result<(), &'static str> {
+    Err("AVX-VNNI exists on x86-64 only")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn avx512_available() -> Result<(), &'static str> {
+    Err("AVX-512 exists on x86-64 only")
 }
 
 impl fmt::Display for Isa {
@@ -122,7 +178,7 @@ mod tests {
     #[test]
     fn an_unknown_name_is_answered_with_the_known_ones() {
         let error = "sse9".parse::<Isa>().unwrap_err();
-        let expected = "unknown instruction set \"sse9\": expected one of scalar, avx2";
+        let expected = "unknown instruction set \"sse9\": expected one of scalar, avx2, avx-vnni, avx512";
         assert_eq!(error.to_string(), expected);
     }
 

@@ -32,17 +32,16 @@ pub unsafe fn quantize_blocks(isa: Isa, x: &[f32], row: *mut u8, cols: usize, fi
     assert!(x.len().is_multiple_of(BLOCK));
     assert!(first_block * BLOCK + x.len() <= cols);
     let row = A32RowMut { row, cols };
-    match isa {
-        // SAFETY: the caller grants the blocks, which were checked to lie in the row.
-        Isa::Scalar => unsafe { quantize_scalar(x, row, first_block) },
+    match isa.base() {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => {
             assert_eq!(isa.is_available(), Ok(()));
-            // SAFETY: as above, and the CPU has the instructions.
+            // SAFETY: the caller grants the blocks, which were checked to lie in the row; the CPU has the
+            // instructions.
             unsafe { avx2::quantize(x, row, first_block) }
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        Isa::Avx2 => unreachable!("{:?}", isa.is_available()),
+        // SAFETY: as above.
+        _ => unsafe { quantize_scalar(x, row, first_block) },
     }
 }
 

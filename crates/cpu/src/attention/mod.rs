@@ -155,7 +155,7 @@ pub unsafe fn attention(
     assert!(scratch.len() >= bytes);
     // SAFETY: the caller's promise; that covers AVX2.
     unsafe {
-        match isa {
+        match isa.base() {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => avx2::attention(task, tokens, kv_head, scratch),
             _ => scalar::attention(task, tokens, kv_head, scratch),
@@ -166,7 +166,7 @@ pub unsafe fn attention(
 /// Bytes of scratch of a call with `group` query heads a head of the cache and at most `tokens`
 /// tokens.
 pub fn attention_scratch_bytes(isa: Isa, head_dim: usize, group: usize, tokens: usize) -> usize {
-    match isa {
+    match isa.base() {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => avx2::scratch_bytes(head_dim, group * tokens),
         _ => scalar::scratch_bytes(head_dim),

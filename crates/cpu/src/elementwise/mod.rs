@@ -14,7 +14,7 @@ use crate::math::{fma, gelu, silu, soft_cap};
 pub unsafe fn add(isa: Isa, a: *const f32, b: *const f32, out: *mut f32, n: usize) {
     // SAFETY: the caller's promise; that covers AVX2.
     unsafe {
-        match isa {
+        match isa.base() {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => avx2::add(a, b, out, n),
             _ => each(a, b, out, 0..n, |a, b| a + b),
@@ -29,7 +29,7 @@ pub unsafe fn add(isa: Isa, a: *const f32, b: *const f32, out: *mut f32, n: usiz
 pub unsafe fn swiglu(isa: Isa, gate: *const f32, up: *const f32, out: *mut f32, n: usize) {
     // SAFETY: the caller's promise; that covers AVX2.
     unsafe {
-        match isa {
+        match isa.base() {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => avx2::swiglu(gate, up, out, n),
             _ => each(gate, up, out, 0..n, |gate, up| silu(gate) * up),
@@ -44,7 +44,7 @@ pub unsafe fn swiglu(isa: Isa, gate: *const f32, up: *const f32, out: *mut f32, 
 pub unsafe fn geglu(isa: Isa, gate: *const f32, up: *const f32, out: *mut f32, n: usize) {
     // SAFETY: the caller's promise; that covers AVX2.
     unsafe {
-        match isa {
+        match isa.base() {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => avx2::geglu(gate, up, out, n),
             _ => each(gate, up, out, 0..n, |gate, up| gelu(gate) * up),
@@ -68,7 +68,7 @@ pub unsafe fn scale(x: *const f32, factor: f32, out: *mut f32, n: usize) {
 pub unsafe fn add_scaled(isa: Isa, x: *const f32, y: *const f32, factor: f32, out: *mut f32, n: usize) {
     // SAFETY: the caller's promise; that covers AVX2.
     unsafe {
-        match isa {
+        match isa.base() {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => avx2::add_scaled(x, y, factor, out, n),
             _ => each(x, y, out, 0..n, |x, y| fma(y, factor, x)),
@@ -83,7 +83,7 @@ pub unsafe fn add_scaled(isa: Isa, x: *const f32, y: *const f32, factor: f32, ou
 pub unsafe fn cap(isa: Isa, x: *const f32, cap: f32, out: *mut f32, n: usize) {
     // SAFETY: the caller's promise; that covers AVX2.
     unsafe {
-        match isa {
+        match isa.base() {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => avx2::cap(x, cap, out, n),
             _ => each(x, x, out, 0..n, |x, _| soft_cap(x, cap)),

@@ -25,7 +25,7 @@ pub unsafe fn store_row(isa: Isa, dtype: DType, src: *const f32, head_dim: usize
     let bytes = kv_row_bytes(dtype, head_dim);
     // SAFETY: the caller's promise; that covers AVX2.
     unsafe {
-        match (dtype, isa) {
+        match (dtype, isa.base()) {
             (DType::F32, _) => src.cast::<u8>().copy_to_nonoverlapping(dst, bytes),
             #[cfg(target_arch = "x86_64")]
             (DType::F16, Isa::Avx2) => avx2::store_f16(src, head_dim, dst.cast()),
@@ -54,7 +54,7 @@ pub unsafe fn load_row(isa: Isa, dtype: DType, src: *const u8, head_dim: usize, 
     let bytes = kv_row_bytes(dtype, head_dim);
     // SAFETY: the caller's promise; that covers AVX2.
     unsafe {
-        match (dtype, isa) {
+        match (dtype, isa.base()) {
             (DType::F32, _) => src.copy_to_nonoverlapping(dst.cast(), bytes),
             #[cfg(target_arch = "x86_64")]
             (DType::F16, Isa::Avx2) => avx2::load_f16(src.cast(), head_dim, dst),

@@ -21,7 +21,7 @@ pub use dequantize::dequantize_row;
 pub use fma::fma;
 
 /// Ranges of rows that start at multiples of this run at full speed. Any range is right.
-pub const ROW_STEP: usize = 16;
+pub const ROW_STEP: usize = 32;
 
 /// A weight matrix as it lies in the file: rows one after the other, each of `cols` elements.
 #[derive(Clone, Copy)]
@@ -101,8 +101,14 @@ pub unsafe fn matmul(
             // SAFETY: as above, the scratch is large enough, and the CPU has the instructions.
             unsafe { avx2::matmul(w, rows, x, y, scratch) }
         }
+        #[cfg(target_arch = "x86_64")]
+        Isa::AvxVnni | Isa::Avx512 => {
+            assert_eq!(isa.is_available(), Ok(()));
+            // SAFETY: as above.
+            unsafe { avx2::vnni::matmul(registers(isa), w, rows, x, y, scratch) }
+        }
         #[cfg(not(target_arch = "x86_64"))]
-        Isa::Avx2 => unreachable!("{:?}", isa.is_available()),
+        Isa::Avx2 | Isa::AvxVnni | Isa::Avx512 => unreachable!("{:?}", isa.is_available()),
     }
 }
 
@@ -112,7 +118,16 @@ pub fn scratch_bytes(isa: Isa, dtype: DType, cols: usize, tokens: usize) -> usiz
         Isa::Scalar => 0,
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => avx2::scratch_bytes(dtype, cols, tokens),
+        #[cfg(target_arch = "x86_64")]
+        Isa::AvxVnni | Isa::Avx512 => avx2::vnni::scratch_bytes(dtype, cols, tokens),
         #[cfg(not(target_arch = "x86_64"))]
-        Isa::Avx2 => unreachable!("{:?}, {dtype}, {cols}, {tokens}", isa.is_available()),
+        Isa::Avx2 | Isa::AvxVnni | Isa::Avx512 => {
+            unreachable!("{:?}, {dtype}, {cols}, {tokens}", isa.is_available())
+        }
     }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn registers(isa: Isa) -> avx2::vnni::Registers {
+    if isa == Isa::Avx512 { avx2::vnni::Registers::Wide } else { avx2::vnni::Registers::Narrow }
 }

@@ -26,7 +26,7 @@ pub unsafe fn rms_norm_row_raw(isa: Isa, x: *const f32, w: &[f32], eps: f32, out
     assert!(!w.is_empty());
     // SAFETY: the caller's promise; that covers AVX2.
     unsafe {
-        match isa {
+        match isa.base() {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => avx2::rms_norm_row(x, w, eps, out),
             _ => scalar(x, w, eps, out),

@@ -11,7 +11,7 @@ use crate::matmul::{self, Activations, Output, ROW_STEP};
 /// Rows of activations that are brought together for one product.
 const ROWS_TOGETHER: usize = 32;
 /// Rows of an expert's matrix in a chunk.
-const WEIGHT_ROWS: usize = 4 * ROW_STEP;
+const WEIGHT_ROWS: usize = 2 * ROW_STEP;
 
 /// The rows of some tokens, their products, and what the products need.
 pub(super) fn scratch_bytes(isa: Isa, inputs: &[(Shape, DType)], capacity: &Extents) -> usize {

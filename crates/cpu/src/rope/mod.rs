@@ -82,7 +82,7 @@ pub unsafe fn rope_row(
         // SAFETY: the head lies in x; cos and sin have rot / 2 elements each. The CPU can run `isa`.
         unsafe {
             let x = x.add(head * head_dim);
-            match isa {
+            match isa.base() {
                 #[cfg(target_arch = "x86_64")]
                 Isa::Avx2 => avx2::turn(x, pairs, cos, sin),
                 _ => turn(x, pairs, cos, sin, 0),

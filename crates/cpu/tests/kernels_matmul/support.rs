@@ -49,7 +49,13 @@ pub fn scales(dtype: DType) -> &'static [(usize, f32)] {
 
 /// The tiers that this machine has, besides the scalar one.
 pub fn tiers() -> impl Iterator<Item = Isa> {
-    Isa::ALL.into_iter().filter(|isa| *isa != Isa::Scalar && isa.is_available().is_ok())
+    Isa::ALL.into_iter().filter(|isa| *isa != Isa::Scalar).filter(|isa| match isa.is_available() {
+        Ok(()) => true,
+        Err(reason) => {
+            eprintln!("skipped {isa}: {reason}");
+            false
+        }
+    })
 }
 
 /// xorshift: the same numbers each time.

@@ -4,7 +4,13 @@ use cpu::isa::Isa;
 
 /// The tiers of this machine other than the scalar one.
 pub fn vector_tiers() -> impl Iterator<Item = Isa> {
-    Isa::ALL.into_iter().filter(|isa| *isa != Isa::Scalar && isa.is_available().is_ok())
+    Isa::ALL.into_iter().filter(|isa| *isa != Isa::Scalar).filter(|isa| match isa.is_available() {
+        Ok(()) => true,
+        Err(reason) => {
+            eprintln!("skipped {isa}: {reason}");
+            false
+        }
+    })
 }
 
 /// A small generator, the same numbers in every run.

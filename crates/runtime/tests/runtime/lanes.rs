@@ -40,17 +40,19 @@ fn threads_do_not_change_a_bit() {
 }
 
 #[test]
-fn scalar_equals_avx2() {
-    if let Err(reason) = Isa::Avx2.is_available() {
-        eprintln!("skipped: {reason}");
-        return;
-    }
+fn every_tier_equals_scalar() {
     let prompt = tokens(40, 1);
     for case in all_cases() {
         let mut setup = Setup::new(case);
         setup.isa = Isa::Scalar;
         let expected = setup.logits(&prompt);
-        setup.isa = Isa::Avx2;
-        assert_same_bits(&expected, &setup.logits(&prompt), &format!("{case:?}"));
+        for isa in Isa::ALL {
+            if let Err(reason) = isa.is_available() {
+                eprintln!("skipped {isa}: {reason}");
+                continue;
+            }
+            setup.isa = isa;
+            assert_same_bits(&expected, &setup.logits(&prompt), &format!("{case:?}, {isa}"));
+        }
     }
 }

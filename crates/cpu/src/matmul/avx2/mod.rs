@@ -26,6 +26,7 @@ mod q6_k;
 mod q8;
 mod super_block;
 mod super_kernel;
+pub(super) mod vnni;
 
 use block32::Block32;
 
