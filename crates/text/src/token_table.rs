@@ -94,6 +94,9 @@ impl TokenTable {
         for id in 0..count as u32 {
             table.push(id, data.tokens.get(id as usize), spelling)?;
         }
+        // Texts are longer than thought in some vocabularies, and then half of the room is not used.
+        table.texts.bytes.shrink_to_fit();
+        table.pieces.bytes.shrink_to_fit();
         Ok(table)
     }
 

@@ -7,8 +7,19 @@ use minfer::{Isa, default_threads};
 
 use crate::support::{command, json, keys, minfer, run};
 
-const COMMANDS: [&str; 10] =
-    ["run", "logits", "tokenize", "perplexity", "inspect", "bench", "pull", "cpu", "completions", "man"];
+const COMMANDS: [&str; 11] = [
+    "run",
+    "logits",
+    "tokenize",
+    "perplexity",
+    "plan",
+    "inspect",
+    "bench",
+    "pull",
+    "cpu",
+    "completions",
+    "man",
+];
 
 #[test]
 fn cpu_tells_of_the_machine_and_of_every_tier() {

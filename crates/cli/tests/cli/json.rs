@@ -123,7 +123,7 @@ fn bench_names_tests_as_its_readers_expect() {
     let names: Vec<&str> = rows.iter().map(|row| row["test"].as_str().unwrap()).collect();
     assert_eq!(names, ["pp8", "tg3", "pp8@5", "tg3@5"]);
     for row in rows {
-        assert_eq!(keys(row), ["test", "tokens_per_s", "all"]);
+        assert_eq!(keys(row), ["test", "tokens_per_s", "all", "memory"]);
         let mut all: Vec<f64> = serde_json::from_value(row["all"].clone()).unwrap();
         all.sort_by(f64::total_cmp);
         assert_eq!((all.len(), row["tokens_per_s"].as_f64().unwrap()), (3, all[1]));

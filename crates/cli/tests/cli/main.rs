@@ -12,6 +12,7 @@ mod hub;
 mod interrupt;
 mod json;
 mod loading;
+mod plan;
 mod pull;
 mod sampling;
 #[path = "../../../fetch/tests/it/server.rs"]
