@@ -11,6 +11,8 @@ pub struct Fused {
     pub mat_mul_many: bool,
     /// Gate and up products that are never stored.
     pub mat_mul_glu: bool,
+    /// Products that are added to the residual stream where it is.
+    pub mat_mul_add: bool,
     /// Bias, rotation and store in one call.
     pub bias_rope_store: bool,
     /// Residual addition and the norm after it.
@@ -23,6 +25,7 @@ impl Fused {
         quantize: true,
         mat_mul_many: true,
         mat_mul_glu: true,
+        mat_mul_add: true,
         bias_rope_store: true,
         add_norm: true,
     };
@@ -31,6 +34,7 @@ impl Fused {
         quantize: false,
         mat_mul_many: false,
         mat_mul_glu: false,
+        mat_mul_add: false,
         bias_rope_store: false,
         add_norm: false,
     };

@@ -3,7 +3,8 @@
 //! Memory that belongs to no value is filled with a pattern that is no number: before a call writes a storage for
 //! the first time, and as soon as the last reader of a storage has run. What is computed from such bytes is no number
 //! either, and is found in the result of the call that read them. Guards beside the values hold the same pattern; a
-//! call that changes one wrote where it has nothing.
+//! call that changes one wrote where it has nothing. Not found: a call that leaves out what it should have written over
+//! its operand.
 
 use std::sync::Arc;
 

@@ -5,12 +5,13 @@
 
 mod add_norm;
 mod bias_rope_store;
+mod mat_mul_add;
 mod mat_mul_glu;
 mod mat_mul_many;
 mod quantize;
 
 use backend::Fused;
-use graph::{Editor, NodeId, Source, ValueId};
+use graph::{Editor, NodeId, Op, Source, ValueId};
 
 use crate::plan::alive_nodes;
 use crate::{DeviceId, Devices, Placed};
@@ -22,9 +23,11 @@ type Switch = fn(&Fused) -> bool;
 
 /// Applies the patterns that are switched on.
 pub fn fuse(placed: Placed, devices: &Devices, fusions: &Fused) -> Placed {
-    // `add_norm` before `quantize`, which then finds the norm inside; `mat_mul_glu` before
-    // `mat_mul_many`, which would take gate and up first.
-    let patterns: [(Pattern, Switch); 5] = [
+    // `mat_mul_add` before `add_norm`: with the product in the residual stream at once there is one wide value less when
+    // the widest of all, the input of the product, lives. `add_norm` before `quantize`, which then finds the norm inside;
+    // `mat_mul_glu` before `mat_mul_many`, which would take gate and up first.
+    let patterns: [(Pattern, Switch); 6] = [
+        (mat_mul_add::apply, |f| f.mat_mul_add),
         (add_norm::apply, |f| f.add_norm),
         (quantize::apply, |f| f.quantize),
         (mat_mul_glu::apply, |f| f.mat_mul_glu),
@@ -57,6 +60,13 @@ struct Pass {
     nodes: Vec<NodeId>,
 }
 
+/// A product of one weight.
+struct Product {
+    node: NodeId,
+    x: ValueId,
+    weight: ValueId,
+}
+
 impl Pass {
     /// The nodes that are still there.
     fn nodes(&self) -> impl Iterator<Item = NodeId> + use<> {
@@ -69,6 +79,15 @@ impl Pass {
         let is_output = self.editor.graph().outputs.contains(&value);
         let source = self.source(value)?;
         (only_reader && !is_output && self.together(source, reader)).then_some(source)
+    }
+
+    /// The product behind a value that `reader` alone reads, if all is on one able device.
+    fn product(&self, value: ValueId, reader: NodeId) -> Option<Product> {
+        let node = self.sole_source(value, reader)?;
+        match (&self.editor.graph().node(node).op, &self.editor.graph().node(node).inputs[..]) {
+            (Op::MatMul(_), [x, weight]) => Some(Product { node, x: *x, weight: *weight }),
+            _ => None,
+        }
     }
 
     /// The node that writes a value, if one does and no earlier match took it.

@@ -132,12 +132,13 @@ pub fn body(model: &Model) -> Graph {
 
 /// All combinations of fusions.
 pub fn fusion_switches() -> impl Iterator<Item = Fused> {
-    (0..32u32).map(|bits| Fused {
+    (0..64u32).map(|bits| Fused {
         quantize: bits & 1 != 0,
         mat_mul_many: bits & 2 != 0,
         mat_mul_glu: bits & 4 != 0,
         bias_rope_store: bits & 8 != 0,
         add_norm: bits & 16 != 0,
+        mat_mul_add: bits & 32 != 0,
     })
 }
 

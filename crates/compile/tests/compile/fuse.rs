@@ -20,6 +20,7 @@ fn found(graph: &Graph) -> Fused {
         mat_mul_glu: any(|op, _| matches!(op, Op::MatMulGlu(_))),
         bias_rope_store: any(|op, _| matches!(op, Op::KvStore(store) if store.rope.is_some())),
         add_norm: any(|op, _| matches!(op, Op::AddNorm(_))),
+        mat_mul_add: any(|op, _| matches!(op, Op::MatMulAdd(_))),
     }
 }
 
@@ -44,7 +45,12 @@ fn fusion_switches_are_independent() {
                 let quantize = fusions.quantize || quant == "F32";
                 // The products of experts are not fused.
                 let mat_mul_glu = fusions.mat_mul_glu && arch != "qwen3moe";
-                let expected = Fused { quantize, mat_mul_glu, ..fusions };
+                // Gemma norms what is added to the residual stream; where products are added to it, `add_norm` finds
+                // only the sum of experts before the norm of the next layer.
+                let normed = arch.starts_with("gemma");
+                let mat_mul_add = fusions.mat_mul_add && !normed;
+                let add_norm = fusions.add_norm && (!mat_mul_add || (arch == "qwen3moe" && !split));
+                let expected = Fused { quantize, mat_mul_glu, mat_mul_add, add_norm, ..fusions };
                 assert_eq!(found(&placed.graph), expected, "{arch} {quant}, split: {split}");
                 let options = Options { fusions, ..Options::new(CAPACITY) };
                 let memory = compile::plan(&placed, &devices, &options).unwrap();
@@ -61,7 +67,9 @@ fn a_device_without_a_fused_operation_does_not_get_it() {
         let caps = Caps { fused: able, ..Null::new("able").caps().clone() };
         let device = Null::with_caps(caps);
         let placed = place(body(&model), &[&device], &|_| DeviceId(0), &Fused::ALL).unwrap();
-        assert_eq!(found(&placed.graph), able);
+        // Products that are added to the residual stream leave no sums for `add_norm`.
+        let expected = Fused { add_norm: able.add_norm && !able.mat_mul_add, ..able };
+        assert_eq!(found(&placed.graph), expected);
     }
 }
 
@@ -117,6 +125,46 @@ fn add_norm_needs_a_sum_that_lives_on() {
 }
 
 #[test]
+fn a_product_is_added_where_the_residual_stream_is() {
+    let build = |product_first: bool, read_twice: bool| {
+        let mut small = Small::default();
+        let x = small.input("x");
+        let residual = small.norm("residual", x);
+        let product = small.product("product", x);
+        let sum = if product_first {
+            small.add("sum", product, residual)
+        } else {
+            small.add("sum", residual, product)
+        };
+        if read_twice {
+            small.0.output(product);
+        }
+        small.ending_in(sum)
+    };
+    for product_first in [false, true] {
+        assert_eq!(labels(&fused(build(product_first, false))), ["rms_norm", "mat_mul_add"]);
+        assert_eq!(labels(&fused(build(product_first, true))), ["rms_norm", "mat_mul", "add"]);
+        let nulls = nulls(1);
+        let placed =
+            place(build(product_first, false), &as_devices(&nulls), &|_| DeviceId(0), &Fused::ALL).unwrap();
+        let options = Options::new(CAPACITY);
+        let memory = compile::plan(&placed, &as_devices(&nulls), &options).unwrap();
+        let [norm, add] = [0, 1].map(|node| placed.graph.nodes[node].outputs[0]);
+        assert_eq!(memory.window(norm, DeviceId(0)), memory.window(add, DeviceId(0)));
+    }
+}
+
+#[test]
+fn a_bias_is_no_residual_stream() {
+    let mut small = Small::default();
+    let x = small.input("x");
+    let product = small.product("product", x);
+    let bias = small.0.weight("bias", Shape::row(N), DType::F32);
+    let sum = small.add("sum", product, bias);
+    assert_eq!(labels(&fused(small.ending_in(sum))), ["mat_mul", "add"]);
+}
+
+#[test]
 fn add_norm_needs_a_weight_that_is_there() {
     let mut small = Small::default();
     let [a, b] = ["a", "b"].map(|name| small.input(name));
@@ -139,7 +187,7 @@ fn a_value_that_others_read_is_not_fused_away() {
     let weight = small.0.weight("blocks", Shape::matrix(N, N), DType::Q8_0);
     let a = small.0.one("a", graph::op::MatMul, &[quantized, weight]).unwrap();
     let end = small.add("end", a, normed);
-    assert_eq!(labels(&fused(small.ending_in(end))), ["rms_norm", "quantize", "mat_mul", "add"]);
+    assert_eq!(labels(&fused(small.ending_in(end))), ["rms_norm", "quantize", "mat_mul_add"]);
 
     let mut small = Small::default();
     let x = small.input("x");

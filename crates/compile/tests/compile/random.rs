@@ -69,6 +69,7 @@ fn one_graph(u: &mut Unstructured) -> Result<()> {
         mat_mul_glu: u.arbitrary()?,
         bias_rope_store: u.arbitrary()?,
         add_norm: u.arbitrary()?,
+        mat_mul_add: u.arbitrary()?,
     };
     let capacity = Extents { tokens: u.int_in_range(1..=9)?, outputs: 1, sequences: 2 };
     let strategy = *u.choose(&[Strategy::Packed, Strategy::SizeClass, Strategy::Naive])?;

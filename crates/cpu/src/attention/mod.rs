@@ -137,10 +137,10 @@ fn position(number: i32) -> usize {
 ///
 /// # Safety
 /// `q` and `out` hold all tokens and heads, as the fields say; every page of a visible position is
-/// inside `k.base` and `v.base`, written, and aligned to an element (types without blocks). Nothing writes `q`
-/// or the cache meanwhile, no other call writes the same heads of the same tokens, and `out` does not
-/// overlap `q`. `scratch` has at least [`attention_scratch_bytes`] bytes. The
-/// CPU can run `isa`.
+/// inside `k.base` and `v.base`, written, and aligned to an element (types without blocks). Nothing writes these
+/// heads of these tokens of `q`, or the cache, meanwhile, and no other call writes the same heads of the same tokens.
+/// `out` is `q`, with the same stride, or does not overlap it: the queries of a head are read for the last time before its
+/// first result is written. `scratch` has at least [`attention_scratch_bytes`] bytes. The CPU can run `isa`.
 pub unsafe fn attention(
     isa: Isa,
     task: &Attention,

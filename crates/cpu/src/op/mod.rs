@@ -6,6 +6,7 @@ mod get_rows;
 mod glu;
 mod kv_store;
 mod mat_mul;
+mod mat_mul_add;
 mod mat_mul_glu;
 mod mat_mul_id;
 mod norm;
@@ -42,7 +43,7 @@ pub(crate) struct Run<'a> {
 pub(crate) fn supports(op: &Op, inputs: &[DType]) -> Result<(), String> {
     match op {
         Op::GetRows(_) if inputs[0] == DType::A32 => Err("rows of A32 cannot be gathered".to_owned()),
-        Op::MatMul(_) | Op::MatMulGlu(_) | Op::MatMulId(_) => {
+        Op::MatMul(_) | Op::MatMulGlu(_) | Op::MatMulAdd(_) | Op::MatMulId(_) => {
             match products(op, inputs).iter().find(|t| !t.is_weight()) {
                 Some(other) => Err(format!("no product with weights of type {other}")),
                 None => Ok(()),
@@ -68,7 +69,7 @@ pub(crate) fn supports(op: &Op, inputs: &[DType]) -> Result<(), String> {
 
 /// The types of the weights of a product.
 fn products<'a>(op: &Op, inputs: &'a [DType]) -> &'a [DType] {
-    if matches!(op, Op::MatMulId(_)) { &inputs[1..2] } else { &inputs[1..] }
+    if matches!(op, Op::MatMulId(_) | Op::MatMulAdd(_)) { &inputs[1..2] } else { &inputs[1..] }
 }
 
 /// Working memory of one thread, for any run within `capacity`.
@@ -81,6 +82,7 @@ pub(crate) fn scratch_bytes_a_thread(
     match op {
         Op::MatMul(_) => mat_mul::scratch_bytes(isa, inputs, capacity),
         Op::MatMulGlu(_) => mat_mul_glu::scratch_bytes(isa, inputs, capacity),
+        Op::MatMulAdd(_) => mat_mul_add::scratch_bytes(isa, inputs, capacity),
         Op::MatMulId(_) => mat_mul_id::scratch_bytes(isa, inputs, capacity),
         Op::KvStore(op) => kv_store::scratch_bytes(op),
         Op::Attention(op) => attention::scratch_bytes(isa, op, inputs, capacity),
@@ -110,6 +112,7 @@ impl<'a> Run<'a> {
             Op::Quantize(_) => quantize::run(self),
             Op::MatMul(_) => mat_mul::run(self),
             Op::MatMulGlu(op) => mat_mul_glu::run(self, op),
+            Op::MatMulAdd(_) => mat_mul_add::run(self),
             Op::RopeTable(op) => rope_table::run(self, op),
             Op::Rope(op) => rope::run(self, op),
             Op::KvStore(op) => kv_store::run(self, op)?,

@@ -131,8 +131,22 @@ impl World {
 
     /// Attention of a batch, computed in calls of the given numbers of tokens.
     fn run(&self, isa: Isa, tokens: &[Token], q: &[f32], calls: &[usize]) -> Vec<f32> {
-        let (sequences, positions): (Vec<i32>, Vec<i32>) = tokens.iter().copied().unzip();
         let mut out = vec![f32::NAN; q.len()];
+        self.run_at(isa, tokens, (q.as_ptr(), out.as_mut_ptr()), calls);
+        out
+    }
+
+    /// The same with the results over the queries.
+    fn run_in_place(&self, isa: Isa, tokens: &[Token], q: &[f32], calls: &[usize]) -> Vec<f32> {
+        let mut out = q.to_vec();
+        let all = out.as_mut_ptr();
+        self.run_at(isa, tokens, (all, all), calls);
+        out
+    }
+
+    /// Queries and results are where the pointers say, as long as the batch.
+    fn run_at(&self, isa: Isa, tokens: &[Token], (q, out): (*const f32, *mut f32), calls: &[usize]) {
+        let (sequences, positions): (Vec<i32>, Vec<i32>) = tokens.iter().copied().unzip();
         let most = calls.iter().copied().max().unwrap_or(0);
         let bytes = attention_scratch_bytes(isa, self.dim, self.group, most);
         let mut scratch = vec![0xffu8; bytes];
@@ -141,9 +155,9 @@ impl World {
             heads_kv: self.heads_kv,
             head_dim: self.dim,
             scale: 0.3,
-            q: q.as_ptr(),
+            q,
             q_stride: self.width(),
-            out: out.as_mut_ptr(),
+            out,
             out_stride: self.width(),
             positions: &positions,
             sequences: &sequences,
@@ -158,13 +172,12 @@ impl World {
         for call in calls {
             for kv_head in 0..self.heads_kv {
                 let tokens = start..start + call;
-                // SAFETY: all visible pages are written, and `out` is as large as `q`.
+                // SAFETY: all visible pages are written, and `out` is as large as `q`, and `q` or apart from it.
                 unsafe { attention(isa, &task, tokens, kv_head, &mut scratch) };
             }
             start += call;
         }
         assert_eq!(start, tokens.len());
-        out
     }
 
     fn expected(&self, tokens: &[Token], q: &[f32]) -> Vec<f32> {
@@ -250,6 +263,20 @@ fn scalar_attention_is_near_the_reference() {
         let (world, tokens, q) = mixed(&mut random, shape);
         let ours = world.run(Isa::Scalar, &tokens, &q, &[tokens.len()]);
         assert_near(&ours, &world.expected(&tokens, &q), 1e-5, "attention");
+    }
+}
+
+#[test]
+fn results_over_the_queries_are_the_same() {
+    let mut random = Random::new(14);
+    for shape in SHAPES {
+        for (world, tokens, q) in [mixed(&mut random, shape), short(&mut random, shape)] {
+            let calls = [3, tokens.len() - 4, 1];
+            for isa in vector_tiers().chain([Isa::Scalar]) {
+                let apart = world.run(isa, &tokens, &q, &calls);
+                assert_same(&apart, &world.run_in_place(isa, &tokens, &q, &calls), "attention in place");
+            }
+        }
     }
 }
 

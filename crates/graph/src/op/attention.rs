@@ -30,7 +30,12 @@ pub struct Attention {
 
 impl Operation for Attention {
     fn facts(&self) -> OpFacts {
-        OpFacts { label: "attention", reads: vec![self.k, self.v], ..OpFacts::default() }
+        OpFacts {
+            label: "attention",
+            in_place: vec![InPlace { output: 0, input: 0 }],
+            reads: vec![self.k, self.v],
+            ..OpFacts::default()
+        }
     }
 
     fn infer(&self, inputs: &[Meta]) -> Result<Vec<Meta>, String> {

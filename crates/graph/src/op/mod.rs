@@ -7,6 +7,7 @@ mod get_rows;
 mod glu;
 mod kv_store;
 mod mat_mul;
+mod mat_mul_add;
 mod mat_mul_glu;
 mod mat_mul_id;
 mod quantize;
@@ -26,6 +27,7 @@ pub use get_rows::GetRows;
 pub use glu::{Activation, Glu};
 pub use kv_store::KvStore;
 pub use mat_mul::MatMul;
+pub use mat_mul_add::MatMulAdd;
 pub use mat_mul_glu::MatMulGlu;
 pub use mat_mul_id::MatMulId;
 pub use quantize::Quantize;
@@ -118,6 +120,7 @@ operations!(
     View,
     AddNorm,
     MatMulGlu,
+    MatMulAdd,
     Scale,
     SoftCap,
     RouteExperts,

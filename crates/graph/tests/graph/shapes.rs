@@ -114,6 +114,16 @@ fn mat_mul_takes_one_input_and_any_number_of_weights() {
 }
 
 #[test]
+fn mat_mul_add_takes_a_weight_and_what_the_product_is_added_to() {
+    gives(MatMulAdd, &[x(), matrix(N, 7, F16), wide(7, F32)], &[wide(7, F32)]);
+    gives(MatMulAdd, &[wide(N, A32), matrix(N, 7, Q4_1), wide(7, F32)], &[wide(7, F32)]);
+    refuses(MatMulAdd, &[x(), matrix(N, 7, F16), row(7)], "input 2: expected shape [7, Tokens], found [7]");
+    refuses(MatMulAdd, &[x(), matrix(N, 7, F16), wide(7, F16)], "input 2: expected type F32");
+    refuses(MatMulAdd, &[x(), matrix(N, 7, F16)], "expected 3 inputs, found 2");
+    refuses(MatMulAdd, &[wide(N, A32), matrix(N, 7, F16), wide(7, F32)], "F16 weights cannot multiply A32");
+}
+
+#[test]
 fn mat_mul_glu_takes_two_weights_of_one_size() {
     let op = |to| MatMulGlu { activation: graph::op::Activation::Silu, to };
     gives(op(F32), &[x(), matrix(N, 96, F32), matrix(N, 96, F16)], &[wide(96, F32)]);
@@ -243,6 +253,7 @@ fn rights_to_overwrite_are_for_results_of_the_operands_size() {
     assert_eq!(rights(Add.into()), [(0, 0), (0, 1)]);
     assert_eq!(rights(RmsNorm { eps: 0.0, to: F32 }.into()), [(0, 0)]);
     assert_eq!(rights(Glu { activation: graph::op::Activation::Silu, to: F32 }.into()), [(0, 0), (0, 1)]);
+    assert_eq!(rights(MatMulAdd.into()), [(0, 2)]);
     // Rows of A32 are shorter than the rows that they are made from: they would run over rows not yet read.
     assert_eq!(rights(RmsNorm { eps: 0.0, to: A32 }.into()), []);
     assert_eq!(rights(Glu { activation: graph::op::Activation::Silu, to: A32 }.into()), []);
