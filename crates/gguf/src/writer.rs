@@ -49,6 +49,16 @@ impl Writer {
         Ok(())
     }
 
+    /// The keys so far.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// The tensors so far; where their bytes will be is not decided yet.
+    pub fn tensors(&self) -> &[TensorInfo] {
+        &self.tensors
+    }
+
     /// Writes the file. `fill` is called for each tensor in order and writes its bytes, in as many
     /// pieces as it likes; their sum must be the size of the tensor.
     pub fn write_to<W: Write>(

@@ -22,8 +22,13 @@ pub struct Tensors(HashMap<String, TensorMeta>);
 impl Tensors {
     /// From the table of a file.
     pub fn of(file: &gguf::GgufFile) -> Tensors {
+        Tensors::of_table(file.tensors())
+    }
+
+    /// From a table without a file.
+    pub fn of_table(table: &[gguf::TensorInfo]) -> Tensors {
         let meta = |t: &gguf::TensorInfo| TensorMeta { dims: t.dims.clone(), type_name: t.ty.name() };
-        Tensors(file.tensors().iter().map(|t| (t.name.clone(), meta(t))).collect())
+        Tensors(table.iter().map(|t| (t.name.clone(), meta(t))).collect())
     }
 
     /// How many there are.

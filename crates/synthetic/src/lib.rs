@@ -26,6 +26,6 @@ mod twin;
 
 pub use error::Error;
 pub use mix::quants;
-pub use model::{build, write};
+pub use model::{build, header, write};
 pub use preset::{Caps, Experts, Preset, RopeFactors, presets};
 pub use twin::llama_to_qwen2;

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-use gguf::{ElementType, TensorInfo, Writer};
+use gguf::{ElementType, Metadata, TensorInfo, Writer};
 
 use crate::mix::Mix;
 use crate::preset::{Preset, presets};
@@ -52,6 +52,21 @@ pub fn build(
     Ok(out)
 }
 
+/// The keys and the tensors of the file that [`write()`] would write, without tokenizer and bytes: what plans need to
+/// know, of models of any size.
+pub fn header(
+    arch: &str,
+    preset: &str,
+    quant: &str,
+    layers: Option<usize>,
+) -> Result<(Metadata, Vec<TensorInfo>), Error> {
+    let model = Model::new(arch, preset, quant, 0, layers)?;
+    let mut w = Writer::new();
+    keys::add(&mut w, &model.preset, model.mix, model.seed)?;
+    model.add_tensors(&mut w)?;
+    Ok((w.metadata().clone(), w.tensors().to_vec()))
+}
+
 struct Model {
     preset: Preset,
     mix: &'static Mix,
@@ -77,6 +92,16 @@ impl Model {
         let mut w = Writer::new();
         keys::add(&mut w, &self.preset, self.mix, self.seed)?;
         tokenizer::add(&mut w, &self.preset)?;
+        let list = self.add_tensors(&mut w)?;
+        let mut next = list.iter();
+        w.write_to(sink, |info, sink| {
+            let tensor = next.next().expect("the writer asks once for each tensor");
+            fill(tensor, info, self.seed, sink)
+        })?;
+        Ok(())
+    }
+
+    fn add_tensors(&self, w: &mut Writer) -> Result<Vec<Tensor>, Error> {
         let list = tensors(&self.preset);
         for tensor in &list {
             let ty = match tensor.fill {
@@ -85,12 +110,7 @@ impl Model {
             };
             w.tensor(tensor.name.as_str(), &tensor.dims, ty)?;
         }
-        let mut next = list.iter();
-        w.write_to(sink, |info, sink| {
-            let tensor = next.next().expect("the writer asks once for each tensor");
-            fill(tensor, info, self.seed, sink)
-        })?;
-        Ok(())
+        Ok(list)
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod common;
 
+mod arenas;
 mod assign;
 mod fuse;
 mod golden;
