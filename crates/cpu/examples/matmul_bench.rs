@@ -1,7 +1,7 @@
 //! Speed of the matrix products on one thread: Gop/s (two operations a multiply-add) and GB/s of weights.
 //!
-//! Run with `cargo run --release -p cpu --example matmul_bench -- [avx2|scalar] [TYPE...] [tokens=N] [shape=RxC]`.
-//! Times are minima of several runs over the same operands: small matrices stay in the caches.
+//! Run with `cargo run --release -p cpu --example matmul_bench -- [TIER...] [TYPE...] [tokens=N] [shape=RxC]`.
+//! Tiers take turns; without any, it is the best. Times are minima of several runs over the same operands: small matrices stay in the caches.
 #![allow(unsafe_code)] // The kernels write through raw pointers.
 
 use std::time::{Duration, Instant};
@@ -32,11 +32,11 @@ const TOKENS: [usize; 9] = [1, 2, 3, 4, 5, 6, 8, 64, 512];
 const SHAPES: [(usize, usize); 3] = [(1536, 768), (768, 1536), (49152, 768)];
 
 fn main() {
-    let mut isa = Isa::detect();
+    let mut tiers: Vec<Isa> = Vec::new();
     let (mut types, mut tokens, mut shapes) = (Vec::new(), Vec::new(), Vec::new());
     for argument in std::env::args().skip(1) {
         if let Ok(given) = argument.parse() {
-            isa = given;
+            tiers.push(given);
         } else if let Some(dtype) = DType::from_name(&argument) {
             types.push(dtype);
         } else if let Some(count) = argument.strip_prefix("tokens=") {
@@ -55,20 +55,29 @@ fn main() {
     if shapes.is_empty() {
         shapes = SHAPES.to_vec();
     }
-    println!("{isa}, one thread");
+    if tiers.is_empty() {
+        tiers.push(Isa::detect());
+    }
+    println!("one thread");
     for &(_, cols) in &shapes {
         let (x, mut row) = (vec![1.5; cols], vec![0; DType::A32.row_bytes(cols)]);
-        let time = quickest(|| (0..1000).for_each(|_| quantize_row(isa, &x, std::hint::black_box(&mut row))));
+        let time =
+            quickest(|| (0..1000).for_each(|_| quantize_row(tiers[0], &x, std::hint::black_box(&mut row))));
         println!("quantize a row of {cols}: {:.3} us", time.as_secs_f64() * 1e3);
     }
     for dtype in types {
         for &(rows, cols) in &shapes {
             println!("{dtype} {rows} x {cols}");
             for &tokens in &tokens {
-                let time = measure(isa, dtype, rows, cols, tokens).as_secs_f64();
-                let ops = 2.0 * (rows * cols * tokens) as f64 / time / 1e9;
-                let bytes = (rows * dtype.row_bytes(cols)) as f64 / time / 1e9;
-                println!("  {tokens:4} tokens {:9.1} us  {ops:7.1} Gop/s  {bytes:6.1} GB/s", time * 1e6);
+                for &isa in &tiers {
+                    let time = measure(isa, dtype, rows, cols, tokens).as_secs_f64();
+                    let ops = 2.0 * (rows * cols * tokens) as f64 / time / 1e9;
+                    let bytes = (rows * dtype.row_bytes(cols)) as f64 / time / 1e9;
+                    println!(
+                        "  {isa:8} {tokens:4} tokens {:9.1} us  {ops:7.1} Gop/s  {bytes:6.1} GB/s",
+                        time * 1e6
+                    );
+                }
             }
         }
     }

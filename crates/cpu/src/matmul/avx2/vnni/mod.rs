@@ -10,6 +10,7 @@ use std::ops::Range;
 use graph::DType;
 
 use super::super::{Activations, Output, Weights};
+use super::panel::{TOKENS_BYTES, TOKENS_MIN};
 use super::{iq4, q2_k, q3_k, q4, q4_k, q5, q5_k, q6_k, q8};
 
 mod few;
@@ -21,12 +22,6 @@ mod vector;
 
 use panel::{Of32, Of256, Panel};
 use vector::{Narrow, Vector, Wide};
-
-/// Bytes of activations that are used again and again while they lie in the second-level cache.
-const TOKENS_BYTES: usize = 384 << 10;
-
-/// Tokens that pay for unpacking once more, whatever their size.
-const TOKENS_MIN: usize = 96;
 
 /// The registers that kernels use.
 #[derive(Clone, Copy)]

@@ -102,7 +102,7 @@ unsafe fn products<V: Vector, T: Panel, const N: usize>(
                 for t in 0..N {
                     let x = V::repeat(x[t].add(32 * block + 4 * group));
                     for v in 0..2 {
-                        integers[t][v] = V::dot(integers[t][v], weights[v], x);
+                        integers[t][v] = V::in_register(V::dot(integers[t][v], weights[v], x));
                     }
                 }
             }

@@ -40,6 +40,9 @@ pub(super) trait Vector: Copy {
     unsafe fn splat_float(value: f32) -> Self::Float;
     /// `sum` and, lane by lane, the four products of unsigned and signed bytes.
     unsafe fn dot(sum: Self::Int, unsigned: Self::Int, signed: Self::Int) -> Self::Int;
+    /// The same. Keeps the compiler from doing one token after the other, which would load every weight again
+    /// for each: it must have the sums of all tokens in registers, group after group.
+    unsafe fn in_register(sum: Self::Int) -> Self::Int;
     /// Lane by lane the sum of two products of 16-bit numbers.
     unsafe fn pairs(a: Self::Int, b: Self::Int) -> Self::Int;
     unsafe fn float(a: Self::Int) -> Self::Float;
@@ -156,6 +159,12 @@ impl Vector for Wide {
         fn dot(sum: __m512i, unsigned: __m512i, signed: __m512i) -> __m512i {
             _mm512_dpbusd_epi32(sum, unsigned, signed)
         }
+        fn in_register(sum: __m512i) -> __m512i {
+            let mut sum = sum;
+            // SAFETY: no instruction at all; the value is as before.
+            unsafe { std::arch::asm!("/* {0} */", inout(zmm_reg) sum, options(nomem, nostack, preserves_flags)) };
+            sum
+        }
         fn pairs(a: __m512i, b: __m512i) -> __m512i { _mm512_madd_epi16(a, b) }
         fn float(a: __m512i) -> __m512 { _mm512_cvtepi32_ps(a) }
         fn upper(a: __m512i) -> __m512i { _mm512_srai_epi32::<16>(a) }
@@ -196,6 +205,12 @@ macro_rules! narrow {
                 fn splat_float(value: f32) -> __m256 { _mm256_set1_ps(value) }
                 fn dot(sum: __m256i, unsigned: __m256i, signed: __m256i) -> __m256i {
                     $dot(sum, unsigned, signed)
+                }
+                fn in_register(sum: __m256i) -> __m256i {
+                    let mut sum = sum;
+                    // SAFETY: no instruction at all; the value is as before.
+                    unsafe { std::arch::asm!("/* {0} */", inout(ymm_reg) sum, options(nomem, nostack, preserves_flags)) };
+                    sum
                 }
                 fn pairs(a: __m256i, b: __m256i) -> __m256i { _mm256_madd_epi16(a, b) }
                 fn float(a: __m256i) -> __m256 { _mm256_cvtepi32_ps(a) }
