@@ -15,6 +15,7 @@ pub mod elementwise;
 pub mod float_env;
 pub mod isa;
 pub mod kv;
+pub mod limits;
 pub mod math;
 pub mod matmul;
 pub mod norm;

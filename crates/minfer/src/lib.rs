@@ -61,11 +61,12 @@ pub use verify::Verified;
 
 pub use ::picture;
 pub use backend::Fused;
+pub use cpu::limits::{int8_peak, read_bandwidth};
 pub use cpu::{Isa, ThreadPool, Topology, brand as cpu_brand, default_threads};
 pub use gguf::{Error as GgufError, GgufFile, Residence};
 pub use graph::DType;
 pub use models::{ARCHITECTURES, Config, ModelError, RopeOverrides, RopeScalingKind};
-pub use runtime::{ArenaNeeds, Engine, Item, Memory, Rows, RuntimeError, SeqId};
+pub use runtime::{ArenaNeeds, Engine, Item, Memory, Profile, ProfileRow, Rows, RuntimeError, SeqId};
 pub use sample::{SampleError, Sampler, Settings as Sampling, SettingsError, argmax, logprobs, top_n};
 pub use text::{
     DateTime, EncodeOptions, Error as TextError, PreTokenizer, RenderOptions, StopMatcher, StreamDecoder,

@@ -10,6 +10,7 @@ use models::{BodyParams, Model, PAGE_POSITIONS, inputs};
 
 use crate::batch::{Item, Piece, cut};
 use crate::cache::KvCache;
+use crate::profile::{self, Profile, Seen};
 use crate::program_cache::GraphKind;
 use crate::programs::Programs;
 use crate::{RuntimeError, SeqId, executor};
@@ -91,6 +92,7 @@ pub struct Engine {
     body: Arc<Program>,
     head: Arc<Program>,
     buffers: Buffers,
+    profile: Option<Profile>,
 }
 
 /// Host memory that is reused from run to run.
@@ -126,6 +128,7 @@ impl Engine {
             body: empty.clone(),
             head: empty,
             buffers: Buffers::default(),
+            profile: None,
         };
         engine.rebuild(params)?;
         Ok(engine)
@@ -213,6 +216,22 @@ impl Engine {
         }
     }
 
+    /// Begins to measure where the time of runs goes; what was measured before is forgotten. Memory is not verified
+    /// meanwhile.
+    pub fn start_profile(&mut self) {
+        self.profile = Some(Profile::default());
+    }
+
+    /// Whether runs are measured.
+    pub fn is_profiling(&self) -> bool {
+        self.profile.is_some()
+    }
+
+    /// Ends it, with what was measured.
+    pub fn end_profile(&mut self) -> Profile {
+        self.profile.take().unwrap_or_default()
+    }
+
     /// A new, empty sequence.
     pub fn create(&mut self) -> SeqId {
         self.kv.create()
@@ -298,11 +317,15 @@ impl Engine {
     /// Fills the cache with a batch and leaves its hidden rows in `buffers.hidden`.
     fn run_body(&mut self, items: &[Item], batch: &[Piece]) -> Result<(), RuntimeError> {
         let mut ids = BatchIds::default();
+        let mut seen = Seen::default();
+        let window = self.parts.model.config.window.as_ref().map(|w| w.positions);
         let pages_a_sequence = self.params.body.n_ctx.div_ceil(PAGE_POSITIONS);
         for (row, piece) in batch.iter().enumerate() {
             let Item { seq, tokens, .. } = items[piece.item];
             self.kv.reserve(seq, piece.tokens.len(), &mut self.parts.devices)?;
-            let first = self.kv.len(seq)? as i32;
+            let before = self.kv.len(seq)?;
+            seen.add(before, piece.tokens.len(), window);
+            let first = before as i32;
             let outputs_from = ids.tokens.len() as i32 - piece.tokens.start as i32;
             ids.tokens.extend(tokens[piece.tokens.clone()].iter().map(|t| *t as i32));
             ids.positions.extend((0..piece.tokens.len() as i32).map(|i| first + i));
@@ -330,7 +353,11 @@ impl Engine {
             self.buffers.bytes.extend(numbers.iter().flat_map(|n| n.to_ne_bytes()));
             executor::write_input(devices, &body, name, &self.buffers.bytes)?;
         }
-        executor::run(devices, &body, &extents, &mut self.buffers.staging)?;
+        let staging = &mut self.buffers.staging;
+        match &mut self.profile {
+            None => executor::run(devices, &body, &extents, staging)?,
+            Some(profile) => profile::run(devices, &body, &extents, staging, profile, &seen)?,
+        }
         let row_bytes = self.parts.model.config.n_embd * size_of::<f32>();
         self.buffers.hidden.resize(extents.outputs * row_bytes, 0);
         executor::read_output(devices, &body.outputs[0], &mut self.buffers.hidden)?;
@@ -363,7 +390,11 @@ impl Engine {
             executor::begin(devices, &head)?;
             let bytes = &hidden[first..first + rows.len() * row_bytes];
             executor::write_input(devices, &head, inputs::HIDDEN, bytes)?;
-            executor::run(devices, &head, &extents, &mut self.buffers.staging)?;
+            let staging = &mut self.buffers.staging;
+            match &mut self.profile {
+                None => executor::run(devices, &head, &extents, staging)?,
+                Some(profile) => profile::run(devices, &head, &extents, staging, profile, &Seen::default())?,
+            }
             self.buffers.logits.resize(rows.len() * n_vocab, 0.0);
             let logits = bytemuck::cast_slice_mut(&mut self.buffers.logits);
             executor::read_output(devices, &head.outputs[0], logits)?;

@@ -10,6 +10,7 @@ mod engine;
 mod error;
 mod executor;
 mod pages;
+mod profile;
 mod program_cache;
 mod programs;
 mod verify;
@@ -19,6 +20,7 @@ pub use blueprint::{ArenaNeeds, Blueprint, PlannedGraph};
 pub use engine::{Engine, EngineParts, Memory, Params, Placement, WeightSource};
 pub use error::RuntimeError;
 pub use pages::{PageCopy, Pages, SeqId};
+pub use profile::{Profile, ProfileRow};
 pub use program_cache::{GraphKind, ProgramCache, ProgramKey};
 
 pub use compile::Verify;

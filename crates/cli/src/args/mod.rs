@@ -15,7 +15,7 @@ use clap::{Args, Parser, Subcommand};
 use minfer::Isa;
 
 pub use about::{CompletionsArgs, CpuArgs, ManArgs};
-pub use bench::BenchArgs;
+pub use bench::{BenchArgs, BenchOutput};
 pub use engine::EngineArgs;
 pub use files::{DumpArgs, GgufArgs, GgufTool, InspectArgs, ListArgs, PullArgs, RmArgs, SetArgs};
 pub use load::LoadArgs;

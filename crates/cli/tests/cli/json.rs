@@ -170,7 +170,30 @@ fn tables_for_people_name_what_they_show() {
         assert!(words.iter().all(|word| out.contains(word)), "{out}");
     };
     shows(&["inspect", micro()], &["qwen2", "token_embd.weight", "general.architecture", "F32"]);
-    shows(&["bench", micro(), "-p", "4", "-n", "2", "-r", "1"], &["tokens/s", "| pp4 |", "| tg2 |"]);
+    let bench = ["bench", micro(), "-p", "4", "-n", "2", "-r", "1"];
+    shows(&bench, &["tokens/s", "\npp4 ", "\ntg2 "]);
+    shows(&[&bench[..], &["-o", "md", "-b", "1,3"]].concat(), &["| tokens/s |", "| pp4 |", "| tg2x3 |"]);
+    shows(&[&bench[..], &["-o", "csv"]].concat(), &["test,tokens/s,", "\npp4,"]);
+    shows(&[&bench[..], &["--profile"]].concat(), &["tg2, one run", "attention", "GB/s"]);
     shows(&["tokenize", micro(), "<|im_end|>"], &["\"<|im_end|>\""]);
     shows(&["logits", micro(), "--tokens", "1,2"], &["2 tokens", "hash"]);
+}
+
+#[test]
+fn a_profile_counts_the_bytes_and_operations_of_each_token() {
+    let found = json(&["bench", tiny(), "-p", "0", "-n", "4", "-r", "1", "--profile", "--json"]);
+    let rows = found[0]["profile"].as_array().unwrap();
+    let of = |name: &str, key: &str| -> u64 {
+        let named = rows.iter().filter(|row| row["operation"].as_str().unwrap().starts_with(name));
+        named.map(|row| row[key].as_u64().unwrap()).sum()
+    };
+    // Every weight that is multiplied is read once a token: two operations an element, and 34 bytes for 32.
+    let elements = of("mat_mul", "operations") / 2;
+    let bytes = of("mat_mul", "bytes");
+    assert!(elements > 1_000_000 && elements.is_multiple_of(4), "{elements}");
+    assert!(bytes > elements * 34 / 32 && bytes < elements * 36 / 32, "{bytes} bytes, {elements} elements");
+    assert!(of("attention", "operations") > 0 && of("attention", "bytes") > 0);
+    assert!(
+        rows.iter().all(|row| row["seconds"].as_f64().unwrap() > 0.0 && row["calls"].as_u64().unwrap() > 0)
+    );
 }

@@ -38,6 +38,12 @@ impl Operation for Attention {
         }
     }
 
+    /// A score and a weighted value for each position that a token sees.
+    fn work(&self, inputs: &[Meta], outputs: &[Meta], extents: &Extents) -> Work {
+        let operations_a_position = 4 * (self.heads * self.head_dim) as u64;
+        Work { operations_a_position, ..Work::of_operands(inputs, outputs, extents) }
+    }
+
     fn infer(&self, inputs: &[Meta]) -> Result<Vec<Meta>, String> {
         expect_inputs(inputs, 4)?;
         expect_type(inputs, 0, DType::F32)?;

@@ -11,6 +11,14 @@ impl Operation for GetRows {
         OpFacts { label: "get_rows", ..OpFacts::default() }
     }
 
+    /// Only the rows that are asked for are read.
+    fn work(&self, inputs: &[Meta], outputs: &[Meta], extents: &Extents) -> Work {
+        let rows = outputs[0].0.rows(extents) as u64;
+        let row_bytes = inputs[0].1.row_bytes(inputs[0].0.evaluate(extents)[0]) as u64;
+        let others = Work::of_operands(&inputs[1..], outputs, extents);
+        Work { bytes: others.bytes + rows * row_bytes, ..others }
+    }
+
     fn infer(&self, inputs: &[Meta]) -> Result<Vec<Meta>, String> {
         expect_inputs(inputs, 2)?;
         expect_type(inputs, 1, DType::I32)?;

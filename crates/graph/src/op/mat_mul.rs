@@ -15,6 +15,10 @@ impl Operation for MatMul {
         OpFacts { label: "mat_mul", product: true, ..OpFacts::default() }
     }
 
+    fn work(&self, inputs: &[Meta], outputs: &[Meta], extents: &Extents) -> Work {
+        Work::of_products(inputs, 1..inputs.len(), outputs, extents)
+    }
+
     fn infer(&self, inputs: &[Meta]) -> Result<Vec<Meta>, String> {
         if inputs.len() < 2 {
             return Err(format!("expected at least 2 inputs, found {}", inputs.len()));

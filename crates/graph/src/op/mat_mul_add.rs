@@ -16,6 +16,10 @@ impl Operation for MatMulAdd {
         }
     }
 
+    fn work(&self, inputs: &[Meta], outputs: &[Meta], extents: &Extents) -> Work {
+        Work::of_products(inputs, 1..2, outputs, extents)
+    }
+
     fn infer(&self, inputs: &[Meta]) -> Result<Vec<Meta>, String> {
         expect_inputs(inputs, 3)?;
         let product = MatMul.infer(&inputs[..2])?[0];

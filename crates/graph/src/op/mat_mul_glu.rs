@@ -21,6 +21,10 @@ impl Operation for MatMulGlu {
         OpFacts { label, ..OpFacts::default() }
     }
 
+    fn work(&self, inputs: &[Meta], outputs: &[Meta], extents: &Extents) -> Work {
+        Work::of_products(inputs, 1..3, outputs, extents)
+    }
+
     fn infer(&self, inputs: &[Meta]) -> Result<Vec<Meta>, String> {
         expect_inputs(inputs, 3)?;
         let products = MatMul.infer(inputs)?;

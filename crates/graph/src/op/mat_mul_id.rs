@@ -15,6 +15,19 @@ impl Operation for MatMulId {
         OpFacts { label: "mat_mul_id", product: true, ..OpFacts::default() }
     }
 
+    /// With more choices than experts, every expert's weight is read; with fewer, one for each choice.
+    fn work(&self, inputs: &[Meta], outputs: &[Meta], extents: &Extents) -> Work {
+        let (weight, choices) = (inputs[1], inputs[2].0.evaluate(extents).iter().product::<usize>() as u64);
+        let [columns, rows, experts, _] = weight.0.evaluate(extents);
+        let others = Work::of_operands(&[inputs[0], inputs[2]], outputs, extents);
+        let expert_bytes = (weight.1.row_bytes(columns) * rows) as u64;
+        Work {
+            bytes: others.bytes + expert_bytes * choices.min(experts as u64),
+            operations: 2 * choices * (columns * rows) as u64,
+            ..others
+        }
+    }
+
     fn infer(&self, inputs: &[Meta]) -> Result<Vec<Meta>, String> {
         expect_inputs(inputs, 3)?;
         expect_type(inputs, 2, DType::I32)?;

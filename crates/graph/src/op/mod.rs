@@ -19,6 +19,7 @@ mod scale;
 mod soft_cap;
 mod sum_experts;
 mod view;
+mod work;
 
 pub use add::Add;
 pub use add_norm::AddNorm;
@@ -39,10 +40,11 @@ pub use scale::Scale;
 pub use soft_cap::SoftCap;
 pub use sum_experts::SumExperts;
 pub use view::View;
+pub use work::Work;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DType, Dim, RegionId, Shape};
+use crate::{DType, Dim, Extents, RegionId, Shape};
 
 /// An output that may be written over an input: the kernel reads each element of the input before it
 /// writes the same element of the output.
@@ -81,6 +83,11 @@ pub trait Operation {
 
     /// The outputs' shapes and types, or what is wrong with the inputs.
     fn infer(&self, inputs: &[Meta]) -> Result<Vec<Meta>, String>;
+
+    /// What a run takes.
+    fn work(&self, inputs: &[Meta], outputs: &[Meta], extents: &Extents) -> Work {
+        Work::of_operands(inputs, outputs, extents)
+    }
 }
 
 macro_rules! operations {
@@ -137,6 +144,11 @@ impl Op {
     /// The outputs' shapes and types, or what is wrong with the inputs.
     pub fn infer(&self, inputs: &[Meta]) -> Result<Vec<Meta>, String> {
         self.operation().infer(inputs)
+    }
+
+    /// What a run with these extents takes.
+    pub fn work(&self, inputs: &[Meta], outputs: &[Meta], extents: &Extents) -> Work {
+        self.operation().work(inputs, outputs, extents)
     }
 }
 
