@@ -1,8 +1,8 @@
 //! The CPU as a device: kernels, a thread pool, and the backend that runs calls with them.
 //!
 //! `NUMERICS.md` gives the exact expression of every operation; the scalar kernels are those expressions and
-//! every other tier gives the same bits. Work is split over threads by rows, heads and tokens, never by a
-//! share that depends on their number. Nothing here plans memory or allocates while calls run.
+//! every other tier gives the same bits. Work is split over threads by rows, heads, tokens and fixed ranges of
+//! positions, never by a share that depends on their number. Nothing here plans memory or allocates while calls run.
 #![allow(unsafe_code)] // SIMD, and windows of one arena that several threads write.
 
 mod backend;

@@ -6,6 +6,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+mod part;
 mod scalar;
 mod scratch;
 
@@ -13,6 +14,7 @@ use std::ops::Range;
 
 use graph::DType;
 
+use self::part::Part;
 use crate::isa::Isa;
 use crate::kv::kv_row_bytes;
 
@@ -20,6 +22,8 @@ use crate::kv::kv_row_bytes;
 pub const PAGE: usize = 32;
 /// Positions of a range: the softmax of a range is relative to the largest score in it.
 pub const RANGE: usize = 256;
+/// Most tokens of a batch whose work may be cut into ranges too.
+pub const FEW_TOKENS: usize = 8;
 
 /// The keys or the values of one layer.
 ///
@@ -81,7 +85,7 @@ unsafe impl Sync for Attention<'_> {}
 
 impl Attention<'_> {
     /// Query heads that share a head of the cache.
-    fn group(&self) -> usize {
+    pub fn group(&self) -> usize {
         self.heads / self.heads_kv
     }
 
@@ -90,6 +94,20 @@ impl Attention<'_> {
         let end = position(self.positions[token]) + 1;
         let start = self.window.map_or(0, |window| end.saturating_sub(window));
         start..end
+    }
+
+    /// The ranges of which some token sees a position.
+    pub fn ranges(&self, tokens: Range<usize>) -> Range<usize> {
+        let visible = || tokens.clone().map(|token| self.visible(token));
+        let start = visible().map(|v| v.start).min().unwrap_or(0);
+        let end = visible().map(|v| v.end).max().unwrap_or(0);
+        start / RANGE..end.div_ceil(RANGE)
+    }
+
+    /// The token and the query head of each row of some tokens at a head of the cache.
+    fn rows(&self, tokens: Range<usize>, kv_head: usize) -> impl Iterator<Item = (usize, usize)> {
+        let heads = kv_head * self.group()..(kv_head + 1) * self.group();
+        tokens.flat_map(move |token| heads.clone().map(move |head| (token, head)))
     }
 
     /// The pages of a token's sequence.
@@ -164,11 +182,86 @@ pub unsafe fn attention(
 }
 
 /// Bytes of scratch of a call with `group` query heads a head of the cache and at most `tokens`
-/// tokens.
+/// tokens. So much is also enough for [`range_scratch_bytes`] and two parts of these tokens, or of
+/// [`FEW_TOKENS`] of them.
 pub fn attention_scratch_bytes(isa: Isa, head_dim: usize, group: usize, tokens: usize) -> usize {
     match isa.base() {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => avx2::scratch_bytes(head_dim, group * tokens),
-        _ => scalar::scratch_bytes(head_dim),
+        _ => scalar::scratch_bytes(head_dim, group, tokens),
+    }
+}
+
+/// Floats of a part of the result: what `rows` query heads have of one range, or of several.
+pub fn part_len(head_dim: usize, rows: usize) -> usize {
+    part::len(head_dim, rows)
+}
+
+/// Bytes of scratch of [`attention_range`] with at most so many rows.
+pub fn range_scratch_bytes(isa: Isa, head_dim: usize, rows: usize) -> usize {
+    match isa.base() {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => avx2::range_scratch_bytes(head_dim, rows),
+        _ => scalar::range_scratch_bytes(head_dim),
+    }
+}
+
+/// Computes what tokens of one sequence have of one range (number `range`), for the query heads that read head
+/// `kv_head` of the cache. `part` has [`part_len`] floats for these rows.
+///
+/// Parts that are folded from the first range to the last, and written then, give what [`attention`] gives.
+///
+/// # Safety
+/// As [`attention`], but `out` is not written; `scratch` has at least [`range_scratch_bytes`] bytes.
+pub unsafe fn attention_range(
+    isa: Isa,
+    task: &Attention,
+    tokens: Range<usize>,
+    kv_head: usize,
+    range: usize,
+    part: &mut [f32],
+    scratch: &mut [u8],
+) {
+    let rows = tokens.len() * task.group();
+    assert!(task.sequences[tokens.clone()].iter().all(|s| *s == task.sequences[tokens.start]));
+    assert!(scratch.len() >= range_scratch_bytes(isa, task.head_dim, rows));
+    let mut part = Part::new(part, task.head_dim, rows);
+    // SAFETY: the caller's promise; that covers AVX2.
+    unsafe {
+        match isa.base() {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => avx2::range(task, tokens, kv_head, range, &mut part, scratch),
+            _ => scalar::range(task, tokens, kv_head, range, &mut part, scratch),
+        }
+    }
+}
+
+/// Joins the part of a range, for `rows` query heads, to that of the ranges before it.
+///
+/// # Safety
+/// The CPU can run `isa`.
+pub unsafe fn fold_part(isa: Isa, head_dim: usize, rows: usize, all: &mut [f32], part: &mut [f32]) {
+    let [mut all, part] = [all, part].map(|floats| Part::new(floats, head_dim, rows));
+    match isa.base() {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the caller's promise.
+        Isa::Avx2 => unsafe { avx2::fold(&mut all, &part, head_dim) },
+        _ => scalar::fold(&mut all, &part, head_dim),
+    }
+}
+
+/// Writes the results of the rows of a part into which all ranges are folded.
+///
+/// # Safety
+/// As [`attention`].
+pub unsafe fn write_part(isa: Isa, task: &Attention, tokens: Range<usize>, kv_head: usize, part: &mut [f32]) {
+    let part = Part::new(part, task.head_dim, tokens.len() * task.group());
+    // SAFETY: the caller's promise; that covers AVX2.
+    unsafe {
+        match isa.base() {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => avx2::write(task, tokens, kv_head, &part),
+            _ => scalar::write(task, tokens, kv_head, &part),
+        }
     }
 }

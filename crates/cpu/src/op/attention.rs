@@ -1,5 +1,7 @@
 //! `attention`.
 
+mod ranges;
+
 use backend::BackendError;
 use graph::op::Attention;
 use graph::{DType, Extents, Shape};
@@ -50,6 +52,10 @@ pub(super) fn run(run: &Run, op: &Attention) -> Result<(), BackendError> {
         window: op.window,
         soft_cap: op.soft_cap,
     };
+    if q.count <= attention::FEW_TOKENS && run.pool.threads() > 1 {
+        ranges::run(run, &task);
+        return Ok(());
+    }
     let blocks = q.count.div_ceil(TOKENS_A_CHUNK);
     run.pool.run(blocks * op.heads_kv, &|chunk, worker| {
         // The last tokens of a prompt see the most: they go first, so that no thread waits for them.

@@ -173,10 +173,15 @@ impl<'a> Run<'a> {
     /// No two calls with one worker index are in use at a time.
     #[allow(clippy::mut_from_ref)] // The pool keeps worker indexes apart.
     unsafe fn scratch(&self, worker: usize) -> &mut [u8] {
-        let Some(window) = self.call.scratch else { return &mut [] };
-        let bytes = window.bytes / self.pool.threads();
+        let Some((base, bytes)) = self.scratch_parts() else { return &mut [] };
         // SAFETY: the part lies in the call's own window, and the caller keeps workers apart.
-        unsafe { std::slice::from_raw_parts_mut(self.arena_at(window).add(worker * bytes), bytes) }
+        unsafe { std::slice::from_raw_parts_mut(base.add(worker * bytes), bytes) }
+    }
+
+    /// Where the planned scratch begins, and the bytes of each thread's part of it.
+    fn scratch_parts(&self) -> Option<(*mut u8, usize)> {
+        let window = self.call.scratch?;
+        Some((self.arena_at(window), window.bytes / self.pool.threads()))
     }
 
     /// Cuts `rows` of `row_bytes` each into chunks worth a thread's while and runs `f(first, end, worker)`.

@@ -1,6 +1,9 @@
 use std::ops::Range;
 
-use cpu::attention::{Attention, Cache, PAGE, attention, attention_scratch_bytes};
+use cpu::attention::{
+    Attention, Cache, PAGE, attention, attention_range, attention_scratch_bytes, fold_part, part_len,
+    range_scratch_bytes, write_part,
+};
 use cpu::isa::Isa;
 use cpu::kv::{KV_TYPES, kv_row_bytes, load_row, store_row};
 use graph::DType;
@@ -129,28 +132,10 @@ impl World {
         self.group * self.heads_kv * self.dim
     }
 
-    /// Attention of a batch, computed in calls of the given numbers of tokens.
-    fn run(&self, isa: Isa, tokens: &[Token], q: &[f32], calls: &[usize]) -> Vec<f32> {
-        let mut out = vec![f32::NAN; q.len()];
-        self.run_at(isa, tokens, (q.as_ptr(), out.as_mut_ptr()), calls);
-        out
-    }
-
-    /// The same with the results over the queries.
-    fn run_in_place(&self, isa: Isa, tokens: &[Token], q: &[f32], calls: &[usize]) -> Vec<f32> {
-        let mut out = q.to_vec();
-        let all = out.as_mut_ptr();
-        self.run_at(isa, tokens, (all, all), calls);
-        out
-    }
-
-    /// Queries and results are where the pointers say, as long as the batch.
-    fn run_at(&self, isa: Isa, tokens: &[Token], (q, out): (*const f32, *mut f32), calls: &[usize]) {
+    /// Calls `f` with the attention of a batch. Queries and results are where the pointers say.
+    fn with_task(&self, tokens: &[Token], (q, out): (*const f32, *mut f32), f: impl FnOnce(&Attention)) {
         let (sequences, positions): (Vec<i32>, Vec<i32>) = tokens.iter().copied().unzip();
-        let most = calls.iter().copied().max().unwrap_or(0);
-        let bytes = attention_scratch_bytes(isa, self.dim, self.group, most);
-        let mut scratch = vec![0xffu8; bytes];
-        let task = Attention {
+        f(&Attention {
             heads: self.group * self.heads_kv,
             heads_kv: self.heads_kv,
             head_dim: self.dim,
@@ -167,17 +152,88 @@ impl World {
             v: self.cache(self.types.1, &self.v),
             window: self.window,
             soft_cap: self.soft_cap(),
-        };
-        let mut start = 0;
-        for call in calls {
-            for kv_head in 0..self.heads_kv {
-                let tokens = start..start + call;
-                // SAFETY: all visible pages are written, and `out` is as large as `q`, and `q` or apart from it.
-                unsafe { attention(isa, &task, tokens, kv_head, &mut scratch) };
+        });
+    }
+
+    /// Attention of a batch, computed in calls of the given numbers of tokens.
+    fn run(&self, isa: Isa, tokens: &[Token], q: &[f32], calls: &[usize]) -> Vec<f32> {
+        let mut out = vec![f32::NAN; q.len()];
+        self.run_at(isa, tokens, (q.as_ptr(), out.as_mut_ptr()), calls);
+        out
+    }
+
+    /// The same with the results over the queries.
+    fn run_in_place(&self, isa: Isa, tokens: &[Token], q: &[f32], calls: &[usize]) -> Vec<f32> {
+        let mut out = q.to_vec();
+        let all = out.as_mut_ptr();
+        self.run_at(isa, tokens, (all, all), calls);
+        out
+    }
+
+    /// Queries and results are where the pointers say, as long as the batch.
+    fn run_at(&self, isa: Isa, tokens: &[Token], at: (*const f32, *mut f32), calls: &[usize]) {
+        let most = calls.iter().copied().max().unwrap_or(0);
+        let mut scratch = vec![0xffu8; attention_scratch_bytes(isa, self.dim, self.group, most)];
+        self.with_task(tokens, at, |task| {
+            let mut start = 0;
+            for call in calls {
+                for kv_head in 0..self.heads_kv {
+                    let tokens = start..start + call;
+                    // SAFETY: all visible pages are written, and `out` is as large as `q`, and `q` or apart from it.
+                    unsafe { attention(isa, task, tokens, kv_head, &mut scratch) };
+                }
+                start += call;
             }
-            start += call;
+            assert_eq!(start, tokens.len());
+        });
+    }
+
+    /// The same over the queries and range by range, the last one first, for up to `most` tokens of a sequence at
+    /// a time.
+    fn run_ranges(&self, isa: Isa, tokens: &[Token], q: &[f32], most: usize) -> Vec<f32> {
+        let mut scratch = vec![0xffu8; range_scratch_bytes(isa, self.dim, self.group * most)];
+        let mut out = q.to_vec();
+        let all = out.as_mut_ptr();
+        self.with_task(tokens, (all, all), |task| {
+            let mut start = 0;
+            while start < tokens.len() {
+                let same = tokens[start..].iter().take(most).take_while(|t| t.0 == tokens[start].0);
+                let part = start..start + same.count();
+                start = part.end;
+                for kv_head in 0..self.heads_kv {
+                    // SAFETY: as above.
+                    unsafe { self.by_ranges(isa, task, part.clone(), kv_head, &mut scratch) };
+                }
+            }
+        });
+        out
+    }
+
+    /// # Safety
+    /// As [`attention`].
+    unsafe fn by_ranges(
+        &self,
+        isa: Isa,
+        task: &Attention,
+        tokens: Range<usize>,
+        kv_head: usize,
+        scratch: &mut [u8],
+    ) {
+        let rows = tokens.len() * self.group;
+        let ranges = task.ranges(tokens.clone());
+        let mut parts = vec![vec![f32::NAN; part_len(self.dim, rows)]; ranges.len()];
+        for (range, part) in ranges.zip(&mut parts).rev() {
+            // SAFETY: the caller's promise.
+            unsafe { attention_range(isa, task, tokens.clone(), kv_head, range, part, scratch) };
         }
-        assert_eq!(start, tokens.len());
+        let (all, rest) = parts.split_first_mut().unwrap();
+        // SAFETY: the caller's promise.
+        unsafe {
+            for part in rest {
+                fold_part(isa, self.dim, rows, all, part);
+            }
+            write_part(isa, task, tokens, kv_head, all);
+        }
     }
 
     fn expected(&self, tokens: &[Token], q: &[f32]) -> Vec<f32> {
@@ -281,7 +337,7 @@ fn results_over_the_queries_are_the_same() {
 }
 
 #[test]
-fn attention_has_the_same_bits_in_every_tier_and_however_a_batch_is_cut() {
+fn attention_has_the_same_bits_in_every_tier_and_however_it_is_cut() {
     let mut random = Random::new(12);
     for shape in SHAPES {
         let (world, tokens, q) = mixed(&mut random, shape);
@@ -300,6 +356,10 @@ fn attention_has_the_same_bits_in_every_tier_and_however_a_batch_is_cut() {
             for cut in cuts {
                 let out = world.run(isa, &tokens, &q, &cut);
                 assert_same(&scalar, &out, &format!("{isa:?} {shape:?} {cut:?}"));
+            }
+            for most in [1, 3, 8] {
+                let out = world.run_ranges(isa, &tokens, &q, most);
+                assert_same(&scalar, &out, &format!("{isa:?} {shape:?}, ranges of {most}"));
             }
         }
     }
@@ -375,6 +435,7 @@ fn cells_that_a_token_does_not_see_do_not_show() {
                     let after = world.run(isa, &tokens, &q, &cut);
                     assert_same(&before, &after, "vector");
                 }
+                assert_same(&before, &world.run_ranges(isa, &tokens, &q, 8), "ranges");
             }
         }
     }

@@ -215,6 +215,32 @@ fn every_architecture_answers_the_same_bits_in_every_way() {
     }
 }
 
+/// Contexts of several ranges of attention: few tokens are cut into ranges, many are not, and little scratch makes
+/// rounds of them. Windows begin and end within ranges.
+#[test]
+fn long_contexts_answer_the_same_bits_in_every_way() {
+    let long = |kv_type| Cache { n_ctx: 1024, type_k: kv_type, type_v: kv_type };
+    let ways: [(&str, Change); 5] = [
+        ("token by token", |way| way.call = 1),
+        ("token by token with little scratch", |way| (way.call, way.options.n_ubatch) = (1, 1)),
+        ("in batches of 5, nothing fused", |way| {
+            (way.options.n_ubatch, way.options.fusions) = (5, Fused::NONE);
+        }),
+        ("scalar in batches of 2 on three threads", |way| {
+            (way.options.isa, way.options.n_ubatch, way.threads) = (Some(Isa::Scalar), 2, 3);
+        }),
+        ("forked, in batches of 3 on one thread", |way| {
+            way.route = Route::Forked;
+            (way.options.n_ubatch, way.threads) = (3, 1);
+        }),
+    ];
+    for (arch, cache) in
+        [("llama", long(DType::F16)), ("gemma3", long(DType::F16)), ("qwen3", long(DType::Q8_0))]
+    {
+        check(&format!("{arch} with {cache:?}"), &model(arch, "micro", "F32"), cache, &tokens(800, 1), &ways);
+    }
+}
+
 /// One layer of each, so that all kinds of blocks are met.
 #[test]
 fn every_weight_type_answers_the_same_bits_in_every_way() {

@@ -17,6 +17,7 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 use self::pages::{Pages, Rows};
+use super::part::{self, Part, stride};
 use super::scratch::{self, Scratch};
 use super::{Attention, RANGE};
 use crate::math::avx2::first_lanes;
@@ -31,30 +32,33 @@ pub fn scratch_bytes(head_dim: usize, rows: usize) -> usize {
     scratch::bytes(&lengths(head_dim, rows))
 }
 
-/// Lengths of the arrays of [`Buffers`].
-fn lengths(head_dim: usize, rows: usize) -> [usize; 6] {
-    let stride = stride(head_dim);
-    [RANGE * stride, rows * RANGE, rows * stride, rows * stride, rows, rows]
+/// Lengths of the arrays of a call: those of [`Buffers`], whatever the rows, and two parts.
+fn lengths(head_dim: usize, rows: usize) -> [usize; 4] {
+    let part = part::len(head_dim, rows);
+    [RANGE * stride(head_dim), rows * RANGE, part, part]
 }
 
-/// Elements of a row of weighted values: whole vectors.
-fn stride(head_dim: usize) -> usize {
-    head_dim.next_multiple_of(8)
+/// Bytes of scratch of [`range`].
+pub fn range_scratch_bytes(head_dim: usize, rows: usize) -> usize {
+    scratch::bytes(&range_lengths(head_dim, rows))
+}
+
+/// Lengths of the arrays of [`Buffers`].
+fn range_lengths(head_dim: usize, rows: usize) -> [usize; 2] {
+    let positions = if is_few(head_dim, rows) { 8 } else { RANGE };
+    [positions * stride(head_dim), rows * RANGE]
+}
+
+/// Whether so many rows read the pages as they are.
+fn is_few(head_dim: usize, rows: usize) -> bool {
+    rows <= ROWS_DIRECT && head_dim.is_multiple_of(8)
 }
 
 struct Buffers<'a> {
-    /// Keys, later values, of a range: (RANGE, stride), or eight rows of keys.
+    /// Keys, later values, of a range: (RANGE, stride); of few rows eight keys.
     range: &'a mut [f32],
     /// Scores, later their exponentials: (rows, RANGE).
     scores: &'a mut [f32],
-    /// Weighted values of the range: (rows, stride).
-    values: &'a mut [f32],
-    /// Weighted values of all ranges so far: (rows, stride).
-    total: &'a mut [f32],
-    /// Largest score of all ranges so far, a row.
-    max: &'a mut [f32],
-    /// Sum of the exponentials of all ranges so far, a row.
-    sum: &'a mut [f32],
 }
 
 /// # Safety
@@ -62,17 +66,69 @@ struct Buffers<'a> {
 #[target_feature(enable = "avx2,fma,f16c")]
 pub unsafe fn attention(task: &Attention, tokens: Range<usize>, kv_head: usize, scratch: &mut [u8]) {
     let mut scratch = Scratch::new(scratch);
-    let [range, scores, values, total, max, sum] =
+    let [range, scores, part, all] =
         lengths(task.head_dim, tokens.len() * task.group()).map(|n| scratch.floats(n));
-    let mut buffers = Buffers { range, scores, values, total, max, sum };
+    let mut buffers = Buffers { range, scores };
     let mut start = tokens.start;
     while start < tokens.end {
         let sequence = task.sequences[start];
         let same = task.sequences[start..tokens.end].iter().take_while(|s| **s == sequence).count();
         let run = Run { task, tokens: start..start + same, kv_head };
+        let mut part = Part::new(part, task.head_dim, run.rows());
+        let mut all = Part::new(all, task.head_dim, run.rows());
+        all.clear();
+        for range in task.ranges(run.tokens.clone()) {
+            // SAFETY: the caller's promise.
+            unsafe { run.range(range * RANGE, &mut buffers, &mut part) };
+            fold(&mut all, &part, task.head_dim);
+        }
         // SAFETY: the caller's promise.
-        unsafe { run.compute(&mut buffers) };
+        unsafe { write(task, run.tokens, kv_head, &all) };
         start += same;
+    }
+}
+
+/// # Safety
+/// As [`super::attention_range`], on a CPU with AVX2, FMA and F16C.
+#[target_feature(enable = "avx2,fma,f16c")]
+pub unsafe fn range(
+    task: &Attention,
+    tokens: Range<usize>,
+    kv_head: usize,
+    range: usize,
+    part: &mut Part,
+    scratch: &mut [u8],
+) {
+    let mut scratch = Scratch::new(scratch);
+    let run = Run { task, tokens, kv_head };
+    let [keys, scores] = range_lengths(task.head_dim, run.rows()).map(|n| scratch.floats(n));
+    // SAFETY: the caller's promise.
+    unsafe { run.range(range * RANGE, &mut Buffers { range: keys, scores }, part) };
+}
+
+/// Joins a range, or several, to those before.
+#[target_feature(enable = "avx2,fma,f16c")]
+pub fn fold(all: &mut Part, part: &Part, head_dim: usize) {
+    let stride = stride(head_dim);
+    let rows = all.values.chunks_exact_mut(stride).zip(part.values.chunks_exact(stride));
+    for (row, (total, values)) in rows.enumerate() {
+        if part.sum[row] != 0.0 {
+            let (before, range) = ((all.max[row], all.sum[row]), (part.max[row], part.sum[row]));
+            (all.max[row], all.sum[row]) = softmax::fold(before, range, values, total);
+        }
+    }
+}
+
+/// # Safety
+/// As [`super::write_part`], on a CPU with AVX2, FMA and F16C.
+#[target_feature(enable = "avx2,fma,f16c")]
+pub unsafe fn write(task: &Attention, tokens: Range<usize>, kv_head: usize, part: &Part) {
+    let stride = stride(task.head_dim);
+    for ((token, head), (values, sum)) in
+        task.rows(tokens, kv_head).zip(part.values.chunks_exact(stride).zip(&*part.sum))
+    {
+        // SAFETY: the token and the head exist; a row of values has whole vectors.
+        unsafe { divide(values.as_ptr(), *sum, task.head_dim, task.result(token, head)) };
     }
 }
 
@@ -101,42 +157,15 @@ impl Run<'_> {
         seen(self.task, self.token(row), first)
     }
 
-    /// # Safety
-    /// As [`attention`].
-    #[target_feature(enable = "avx2,fma,f16c")]
-    unsafe fn compute(&self, buffers: &mut Buffers) {
-        let visible = || self.tokens.clone().map(|token| self.task.visible(token));
-        let start = visible().map(|v| v.start).min().unwrap_or(0);
-        let end = visible().map(|v| v.end).max().unwrap_or(0);
-        let rows = self.rows();
-        buffers.max[..rows].fill(f32::NEG_INFINITY);
-        buffers.sum[..rows].fill(0.0);
-        let mut begun = start / RANGE * RANGE;
-        while begun < end {
-            // SAFETY: the caller's promise.
-            unsafe { self.range(begun, buffers) };
-            begun += RANGE;
-        }
-        for row in 0..rows {
-            // SAFETY: the token and the head exist; a row of `total` has whole vectors.
-            unsafe {
-                let out = self.task.result(self.token(row), self.head(row));
-                let total = buffers.total[row * stride(self.task.head_dim)..].as_ptr();
-                divide(total, buffers.sum[row], self.task.head_dim, out);
-            }
-        }
-    }
-
-    /// Adds the range that starts at `first` to all rows.
+    /// Computes the part of the range that starts at `first`.
     ///
     /// # Safety
     /// As [`attention`].
     #[target_feature(enable = "avx2,fma,f16c")]
-    unsafe fn range(&self, first: usize, buffers: &mut Buffers) {
+    unsafe fn range(&self, first: usize, buffers: &mut Buffers, part: &mut Part) {
         let dim = self.task.head_dim;
-        let stride = stride(dim);
-        let few = self.rows() <= ROWS_DIRECT && dim.is_multiple_of(8);
-        // SAFETY: the caller's promise; the buffers have the lengths of `lengths`.
+        let few = is_few(dim, self.rows());
+        // SAFETY: the caller's promise; the buffers have the lengths of `range_lengths`.
         unsafe {
             let keys = Pages::new(self, &self.task.k, first);
             if few {
@@ -149,30 +178,20 @@ impl Run<'_> {
             let rows = if few {
                 Rows::Pages(&values)
             } else {
-                values.unpack(stride, buffers.range);
+                values.unpack(stride(dim), buffers.range);
                 Rows::Floats(buffers.range)
             };
-            let used = self.rows() * stride;
-            buffers.values[..used].fill(0.0);
-            let mut maxima = [(0.0, 0.0); TILE];
+            part.clear();
             for row in (0..self.rows()).step_by(TILE) {
                 let tile = row..self.rows().min(row + TILE);
                 for row in tile.clone() {
-                    let scores = &mut buffers.scores[row * RANGE..][..RANGE];
-                    maxima[row - tile.start] =
-                        softmax::softmax(scores, self.seen(row, first), self.task.soft_cap);
-                }
-                values::accumulate(self, tile.clone(), first, &rows, buffers.scores, buffers.values);
-                for row in tile.clone() {
-                    if self.seen(row, first).is_empty() {
-                        continue;
+                    let seen = self.seen(row, first);
+                    if !seen.is_empty() {
+                        let scores = &mut buffers.scores[row * RANGE..][..RANGE];
+                        (part.max[row], part.sum[row]) = softmax::softmax(scores, seen, self.task.soft_cap);
                     }
-                    let values = &buffers.values[row * stride..][..stride];
-                    let total = &mut buffers.total[row * stride..][..stride];
-                    let all = (buffers.max[row], buffers.sum[row]);
-                    let range = maxima[row - tile.start];
-                    (buffers.max[row], buffers.sum[row]) = softmax::fold(all, range, values, total);
                 }
+                values::accumulate(self, tile, first, &rows, buffers.scores, part.values);
             }
         }
     }

@@ -3,10 +3,11 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
+use super::super::part::stride;
 use super::super::{PAGE, RANGE};
 use super::load::{self, by_dtype, many};
 use super::pages::Rows;
-use super::{Run, TILE, stride};
+use super::{Run, TILE};
 use crate::math::avx2::first_lanes;
 
 /// Vectors of weighted values that a tile holds in registers for each row: a block of Q8_0 or Q4_0.
