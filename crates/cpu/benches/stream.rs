@@ -1,6 +1,6 @@
 //! Speed at which one token's product reads weights from memory, beside the speed of memory itself.
 //!
-//! Run with `cargo bench -p cpu --bench stream -- [avx2|scalar] [TYPE...] [cols=N] [tokens=N] [kb=N] [small]`. Each line
+//! Run with `cargo bench -p cpu --bench stream -- [avx2|scalar] [TYPE...] [cols=N] [tokens=N] [kb=N] [chunk=N] [small]`. Each line
 //! gives GB/s of weights for one thread and for all that are worth starting: medians, then the best, of passes
 //! over a matrix that no cache holds. `read` only adds up its bytes. `small` keeps it on pages of 4 KiB.
 #![allow(unsafe_code)] // The kernels write through raw pointers.
@@ -29,14 +29,12 @@ const TYPES: [DType; 12] = [
     DType::IQ4_XS,
     DType::F16,
 ];
-/// Bytes of weights in a chunk.
-const CHUNK: usize = 2 << 20;
 const PASSES: usize = 25;
 
 fn main() {
     let mut isa = Isa::detect();
-    let (mut types, mut all_cols, mut tokens, mut kb, mut small) =
-        (Vec::new(), Vec::new(), 1, 192 << 10, false);
+    let (mut types, mut all_cols, mut tokens, mut kb, mut chunk_kb, mut small) =
+        (Vec::new(), Vec::new(), 1, 192 << 10, 2 << 10, false);
     for argument in std::env::args().skip(1).filter(|a| a != "--bench") {
         let number = |name: &str| {
             argument
@@ -53,11 +51,13 @@ fn main() {
             tokens = n;
         } else if let Some(n) = number("kb=") {
             kb = n;
+        } else if let Some(n) = number("chunk=") {
+            chunk_kb = n;
         } else if argument == "small" {
             small = true;
         } else {
             panic!(
-                "{argument}: neither an instruction set, a type of weights, cols=N, tokens=N, kb=N nor small"
+                "{argument}: neither an instruction set, a type of weights, cols=N, tokens=N, kb=N, chunk=N nor small"
             );
         }
     }
@@ -80,8 +80,8 @@ fn main() {
             let w = Weights { dtype, cols, rows, data: &memory[..rows * row_bytes] };
             print!("{:>7} {cols:5}", dtype.to_string());
             for pool in &pools {
-                let read = speeds(w.data.len(), || read(pool, w.data));
-                let product = products(pool, isa, &w, tokens);
+                let read = speeds(w.data.len(), || read(pool, w.data, chunk_kb << 10));
+                let product = products(pool, isa, &w, tokens, chunk_kb << 10);
                 print!("   {} thread(s): read {read} product {product}", pool.threads());
             }
             println!();
@@ -111,9 +111,9 @@ fn fill(dtype: DType, memory: &mut [u8]) {
 }
 
 /// Adds up the bytes as 64-bit numbers.
-fn read(pool: &ThreadPool, data: &[u8]) {
-    pool.run(data.len().div_ceil(CHUNK), &|chunk, _| {
-        let chunk = &data[chunk * CHUNK..data.len().min((chunk + 1) * CHUNK)];
+fn read(pool: &ThreadPool, data: &[u8], step: usize) {
+    pool.run_in_ranges(data.len().div_ceil(step), &|chunk, _| {
+        let chunk = &data[chunk * step..data.len().min((chunk + 1) * step)];
         let mut sums = [0u64; 32];
         for line in chunk.as_chunks::<256>().0 {
             for (sum, word) in sums.iter_mut().zip(line.as_chunks().0) {
@@ -124,7 +124,7 @@ fn read(pool: &ThreadPool, data: &[u8]) {
     });
 }
 
-fn products(pool: &ThreadPool, isa: Isa, w: &Weights, tokens: usize) -> String {
+fn products(pool: &ThreadPool, isa: Isa, w: &Weights, tokens: usize, chunk: usize) -> String {
     let floats: Vec<f32> = (0..w.cols).map(|i| (i % 13) as f32 - 6.0).collect();
     let stride = activation_dtype(w.dtype).row_bytes(w.cols);
     let mut x = vec![0; tokens * stride];
@@ -137,11 +137,11 @@ fn products(pool: &ThreadPool, isa: Isa, w: &Weights, tokens: usize) -> String {
     }
     let x = Activations { data: &x, stride, tokens };
     let mut out = vec![0f32; tokens * w.rows];
-    let step = (CHUNK / w.dtype.row_bytes(w.cols)).next_multiple_of(ROW_STEP);
+    let step = (chunk / w.dtype.row_bytes(w.cols)).next_multiple_of(ROW_STEP);
     let scratch = scratch_bytes(isa, w.dtype, w.cols, tokens);
     let out_at = out.as_mut_ptr() as usize;
     speeds(w.data.len(), || {
-        pool.run(w.rows.div_ceil(step), &|chunk, _| {
+        pool.run_in_ranges(w.rows.div_ceil(step), &|chunk, _| {
             let first = chunk * step;
             let y = Output { ptr: (out_at as *mut f32).wrapping_add(first), stride: w.rows };
             // SAFETY: the vector holds all rows of each token, and each chunk has its own.

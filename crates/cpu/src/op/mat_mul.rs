@@ -7,10 +7,9 @@ use crate::Isa;
 use crate::matmul::{self, Activations, Output, ROW_STEP, Weights};
 
 /// The least and the most bytes of weights that a chunk reads when there is one token. Taking a chunk must cost
-/// nothing beside it; beyond the most, reading ahead has nothing to gain.
-const WEIGHT_BYTES_A_CHUNK: (usize, usize) = (64 * 1024, 2 * 1024 * 1024);
-/// Chunks of a large matrix for each thread: the more, the less a slow core holds the others; the fewer, the longer
-/// the processor reads ahead undisturbed.
+/// nothing beside it; the smaller, the less a slow core holds the others.
+const WEIGHT_BYTES_A_CHUNK: (usize, usize) = (32 * 1024, 256 * 1024);
+/// Chunks of a matrix of middle size for each thread.
 const CHUNKS_A_THREAD: usize = 8;
 
 pub(super) fn scratch_bytes(isa: Isa, inputs: &[(Shape, DType)], capacity: &Extents) -> usize {
@@ -28,7 +27,7 @@ pub(super) fn run(run: &Run) {
     let products: Vec<&Product> = products.iter().filter(|p| !p.out.is_nowhere()).collect();
     let chunks = products.iter().map(|p| p.chunks()).sum();
     let x = activations(&x);
-    run.pool.run(chunks, &|mut chunk, worker| {
+    run.pool.run_in_ranges(chunks, &|mut chunk, worker| {
         for product in &products {
             if chunk >= product.chunks() {
                 chunk -= product.chunks();

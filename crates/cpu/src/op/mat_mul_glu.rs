@@ -34,7 +34,7 @@ pub(super) fn run(run: &Run, op: &MatMulGlu) {
     let steps = steps_that_fit.min(rows_a_chunk(run, 2 * gate.row_bytes, gate.count, x.count).div_ceil(STEP));
     let rows_a_chunk = steps * STEP;
     let (gate, up, x) = (weights(&gate), weights(&up), activations(&x));
-    run.pool.run(gate.rows.div_ceil(rows_a_chunk), &|chunk, worker| {
+    run.pool.run_in_ranges(gate.rows.div_ceil(rows_a_chunk), &|chunk, worker| {
         let first = chunk * rows_a_chunk;
         let end = gate.rows.min(first + rows_a_chunk);
         let width = end - first;

@@ -46,7 +46,7 @@ pub(super) fn run(run: &Run) -> Result<(), BackendError> {
     let rows_an_expert = weight.count / experts;
     let chunks_an_expert = rows_an_expert.div_ceil(WEIGHT_ROWS);
     let matrix = weights(&weight);
-    run.pool.run(experts * chunks_an_expert, &|chunk, worker| {
+    run.pool.run_in_ranges(experts * chunks_an_expert, &|chunk, worker| {
         let expert = chunk / chunks_an_expert;
         let first = chunk % chunks_an_expert * WEIGHT_ROWS;
         let start = expert * rows_an_expert + first;

@@ -14,6 +14,7 @@
 //! word once more before it parks; `run` publishes the word and then looks for marks. All four steps
 //! are sequentially consistent, so at least one of the two sees the other.
 
+mod ranges;
 mod topology;
 
 use std::any::Any;
@@ -312,6 +313,10 @@ mod tests {
                     counts[chunk].fetch_add(1, Relaxed);
                 });
                 assert!(counts.iter().all(|c| c.load(Relaxed) == 1));
+                pool.run_in_ranges(chunks, &|chunk, _| {
+                    counts[chunk].fetch_add(1, Relaxed);
+                });
+                assert!(counts.iter().all(|c| c.load(Relaxed) == 2));
             }
         }
     }

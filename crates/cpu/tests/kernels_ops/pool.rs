@@ -18,8 +18,30 @@ fn every_chunk_is_done_once() {
                 counts[chunk].fetch_add(1, Ordering::Relaxed);
             });
             assert!(counts.iter().all(|c| c.load(Ordering::Relaxed) == 1));
+            pool.run_in_ranges(chunks, &|chunk, worker| {
+                assert!(worker < threads);
+                counts[chunk].fetch_add(1, Ordering::Relaxed);
+            });
+            assert!(counts.iter().all(|c| c.load(Ordering::Relaxed) == 2));
         }
     }
+}
+
+#[test]
+fn chunks_of_a_slow_thread_are_done_by_others() {
+    let pool = ThreadPool::new(2);
+    let others = AtomicUsize::new(0);
+    pool.run_in_ranges(100, &|chunk, _| {
+        // The thread of the first range waits in its first chunk until all the rest is done.
+        if chunk > 0 {
+            others.fetch_add(1, Ordering::Relaxed);
+        }
+        let alone = std::thread::available_parallelism().map_or(1, usize::from) == 1;
+        while chunk == 0 && !alone && others.load(Ordering::Relaxed) < 99 {
+            std::thread::yield_now();
+        }
+    });
+    assert_eq!(others.load(Ordering::Relaxed), 99);
 }
 
 #[test]

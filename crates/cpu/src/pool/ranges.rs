@@ -1,0 +1,59 @@
+//! Regions whose chunks lie side by side in memory: each thread takes a run of neighbours.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::ThreadPool;
+
+/// The most ranges of a region. Threads beyond that only help.
+const RANGES: usize = 64;
+
+impl ThreadPool {
+    /// As [`ThreadPool::run`], in another order: each thread has a range of chunks and takes them one after the other.
+    /// Who is through takes from the ends of the others' ranges.
+    ///
+    /// For chunks that read one piece of memory from end to end: what a thread, or the processor for it, has asked
+    /// for ahead at the end of a chunk belongs to its next one, and not to the chunk of another.
+    ///
+    /// # Panics
+    /// As [`ThreadPool::run`].
+    pub fn run_in_ranges(&self, chunks: usize, f: &(dyn Fn(usize, usize) + Sync)) {
+        let ranges = (self.workers.len() + 1).min(RANGES);
+        if ranges == 1 || chunks <= ranges {
+            return self.run(chunks, f);
+        }
+        assert!(u32::try_from(chunks).is_ok(), "a region has fewer than 2^32 chunks");
+        let left = [const { AtomicU64::new(0) }; RANGES];
+        for (index, range) in left[..ranges].iter().enumerate() {
+            let (first, end) = (index * chunks / ranges, (index + 1) * chunks / ranges);
+            range.store(first as u64 | (end as u64) << 32, Relaxed);
+        }
+        self.run(ranges, &|own, worker| {
+            while let Some(chunk) = first(&left[own]) {
+                f(chunk, worker);
+            }
+            for other in (own + 1..ranges).chain(0..own) {
+                while let Some(chunk) = last(&left[other]) {
+                    f(chunk, worker);
+                }
+            }
+        });
+    }
+}
+
+/// Takes the first chunk of a range: its next one is in the low half of the number, its end in the high half.
+fn first(range: &AtomicU64) -> Option<usize> {
+    take(range, |left| left + 1).map(|left| left as u32 as usize)
+}
+
+/// Takes the last chunk of a range.
+fn last(range: &AtomicU64) -> Option<usize> {
+    take(range, |left| left - (1 << 32)).map(|left| (left >> 32) as usize - 1)
+}
+
+/// What the range was before, if it was not empty. The order of memory does not matter: the chunks' results are
+/// published by the end of the region.
+fn take(range: &AtomicU64, rest: impl Fn(u64) -> u64) -> Option<u64> {
+    let empty = |left: u64| left as u32 == (left >> 32) as u32;
+    range.fetch_update(Relaxed, Relaxed, |left| (!empty(left)).then(|| rest(left))).ok()
+}
