@@ -220,11 +220,20 @@ fn read(path: &Path, residence: Residence) -> Result<(Mmap, Gguf), Error> {
         // SAFETY: the map is read-only and private to this crate, which treats its bytes as plain data
         // of any value. A process that writes to the file meanwhile can change what is read; the header
         // is copied out of the map and checked once, and weights may be any bits.
-        Residence::Mapped => unsafe { Mmap::map(&file) }.map_err(io)?,
+        Residence::Mapped => prefer_large_pages(unsafe { Mmap::map(&file) }.map_err(io)?),
         Residence::Memory => read_whole(file).map_err(io)?,
     };
     let gguf = Gguf::parse(&map).map_err(|e| e.in_file(path))?;
     Ok((map, gguf))
+}
+
+/// Asks the system to read what is not in memory yet in pieces of 2 MiB, and to map a piece as one page: weights are
+/// read from beginning to end for every token, and each page costs a look-up of its address. File systems that cannot
+/// do that, and what is in memory in small pieces already, stay as they are.
+fn prefer_large_pages(map: Mmap) -> Mmap {
+    #[cfg(target_os = "linux")]
+    let _ = map.advise(memmap2::Advice::HugePage);
+    map
 }
 
 /// A file's bytes in memory of their own, aligned as a map of it would be.
