@@ -1,6 +1,6 @@
-//! The lower bound of a space: the largest sum of live bytes at any step.
+//! The lower bound of a packing: the largest sum of live bytes at any step.
 
-use crate::storages::Draft;
+use crate::pack::Item;
 
 /// The largest sum of live bytes, and the first step that has it.
 pub(crate) struct Bound {
@@ -8,23 +8,25 @@ pub(crate) struct Bound {
     pub step: u32,
 }
 
-/// The bound over the given storages of one space, in a program whose last step is `end`. The sum of all sizes must fit
-/// in 64 bits.
-pub(crate) fn lower_bound<'a>(storages: impl Iterator<Item = &'a Draft>, end: u32) -> Bound {
-    let mut begun = vec![0u64; end as usize + 1];
-    let mut ended = vec![0u64; end as usize + 1];
-    for storage in storages {
-        begun[storage.first as usize] += storage.bytes;
-        ended[storage.last as usize] += storage.bytes;
-    }
+/// The bound of the given items. The sum of all sizes must fit in 64 bits.
+pub(crate) fn lower_bound(items: impl Iterator<Item: Into<Item>>) -> Bound {
+    let items: Vec<Item> = items.map(Into::into).collect();
+    let mut begun: Vec<(u32, u64)> = items.iter().map(|item| (item.first, item.bytes)).collect();
+    begun.sort_by_key(|&(step, _)| step);
+    let mut ended: Vec<(u32, u64)> = items.iter().map(|item| (item.last, item.bytes)).collect();
+    ended.sort_by_key(|&(step, _)| step);
+
     let mut bound = Bound { bytes: 0, step: 0 };
+    let mut ended = ended.into_iter().peekable();
     let mut live = 0;
-    for step in 0..=end {
-        live += begun[step as usize];
+    for (step, bytes) in begun {
+        while let Some((_, gone)) = ended.next_if(|&(last, _)| last < step) {
+            live -= gone;
+        }
+        live += bytes;
         if live > bound.bytes {
             bound = Bound { bytes: live, step };
         }
-        live -= ended[step as usize];
     }
     bound
 }

@@ -41,6 +41,12 @@
 //! Persistent values that several programs share belong in a space of their own, in the same order in each program: what
 //! lives in a space has its offsets from that space alone.
 //!
+//! # Lives alone
+//!
+//! Who has no program, but a list of sizes with the first and the last step of each, calls [`pack()`] with [`Life`]s and
+//! gets an offset for each: no values, steps or spaces, and nothing in place. [`plan()`] does the same with the storages of
+//! a problem, once it is settled what shares one.
+//!
 //! # When it does not fit
 //!
 //! A space can have a [`Space::limit`]. A plan that needs more is an error, [`PlanError::OverBudget`], which says whether
@@ -82,11 +88,13 @@
 //!
 //! # Sources
 //!
-//! Packing storages of known life is *dynamic storage allocation*, which is NP-hard in general. [`Strategy::Packed`] is first
-//! fit over storages of decreasing size, the "greedy by size" of Pisarchyk and Lee, *Efficient Memory Management for
-//! Deep Neural Net Inference* (2020), with a few other orders for the cases where that misses the bound. Related work on
-//! harder instances: TelaMalloc (Maas and others, 2022) and MiniMalloc (Moffitt, 2023), which search.
-//! [`Strategy::SizeClass`] is the segregated free list of general-purpose allocators.
+//! Packing storages of known life is *dynamic storage allocation*, which is NP-hard in general. [`Strategy::Packed`] begins with
+//! first fit over storages of decreasing size, the "greedy by size" of Pisarchyk and Lee, *Efficient Memory Management for
+//! Deep Neural Net Inference* (2020), goes on to other quick placements where that misses the bound, and searches where all
+//! of them do. The search follows Moffitt, *MiniMalloc* (2023): sections, canonical order, dominance, cuts; restarts and
+//! the preference for what fits snugly are added. Related: TelaMalloc (Maas and others, 2022).
+//! [`Strategy::SizeClass`] is the segregated free list of general-purpose allocators, [`Strategy::BestFit`] the list of free
+//! blocks with which ggml lays out its graphs.
 //!
 //! # What this crate never does
 //!
@@ -119,6 +127,7 @@ mod timeline;
 pub use budget::{Held, OverBudget, over_budget};
 pub use check::{Fault, check};
 pub use error::PlanError;
+pub use pack::{Life, Method, PackError, PackOptions, Packing, pack};
 pub use plan::{Options, Placement, Plan, SpaceReport, Storage, Strategy, plan, plan_unlimited};
 pub use problem::{
     Named, Overwrite, Pin, Problem, Space, SpaceId, Step, StepId, StorageId, Value, ValueId, View,

@@ -62,7 +62,7 @@ pub(crate) fn storages(problem: &Problem, facts: &Facts, in_place: bool) -> Resu
     let chosen: Vec<Reuse> = (0..count)
         .map(|s| {
             let bound = |made: &Drafts| {
-                lower_bound(made.storages.iter().filter(|draft| draft.space.index() == s), facts.end).bytes
+                lower_bound(made.storages.iter().filter(|draft| draft.space.index() == s)).bytes
             };
             if bound(&larger) <= bound(&same_size) { Reuse::Larger } else { Reuse::SameSize }
         })

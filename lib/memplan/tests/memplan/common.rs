@@ -6,7 +6,8 @@ use memplan::{
 };
 
 pub const ALIGN: u64 = 64;
-pub const STRATEGIES: [Strategy; 3] = [Strategy::Naive, Strategy::SizeClass, Strategy::Packed];
+pub const STRATEGIES: [Strategy; 4] =
+    [Strategy::Naive, Strategy::SizeClass, Strategy::BestFit, Strategy::Packed];
 
 /// A problem with spaces `ram` and `card`, both aligned to 64 bytes.
 pub fn problem() -> Problem {

@@ -7,6 +7,7 @@ mod lives;
 
 mod in_place;
 
+mod packing;
 mod strategies;
 
 mod errors;

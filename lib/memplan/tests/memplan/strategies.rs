@@ -56,6 +56,36 @@ fn a_buffer_is_not_released_before_its_last_reader_is_done() {
     assert!(!overlap(&plan, a, b));
 }
 
+/// The offsets of values that live from the first to the last of these steps, and the size, in units of 64 bytes. Of those
+/// that begin at one step the one that lives longest is placed first.
+fn best_fit(items: &[(usize, usize, u64)]) -> (Vec<u64>, u64) {
+    let p = intervals(items, 64);
+    let plan = planned(&p, Strategy::BestFit, false);
+    let offset = |v: usize| window(&plan, ValueId::new(v)).offset / 64;
+    ((0..items.len()).map(offset).collect(), plan.spaces[0].bytes / 64)
+}
+
+#[test]
+fn best_fit_takes_the_smallest_block_that_holds() {
+    // Blocks of 4 and 2 units become free; the first of the last two takes 2 of them, the second 3 of the others.
+    let items = [(0, 3, 4), (1, 6, 1), (2, 3, 2), (3, 6, 1), (4, 6, 2), (5, 6, 3)];
+    assert_eq!(best_fit(&items), (vec![0, 4, 5, 7, 5, 0], 8));
+}
+
+#[test]
+fn best_fit_grows_the_last_block_when_no_other_holds() {
+    // The free unit at the end becomes part of the window of 3; the one in the middle stays free.
+    let items = [(0, 5, 2), (1, 3, 1), (2, 5, 2), (3, 4, 1), (5, 6, 3)];
+    assert_eq!(best_fit(&items), (vec![0, 2, 3, 5, 5], 8));
+}
+
+#[test]
+fn best_fit_merges_what_is_free_side_by_side() {
+    // Three windows become free, the middle one last; then comes one that needs all of them.
+    let items = [(0, 4, 2), (1, 6, 2), (2, 5, 2), (3, 8, 1), (7, 8, 6)];
+    assert_eq!(best_fit(&items), (vec![0, 2, 4, 6, 0], 7));
+}
+
 #[test]
 fn naive_shares_nothing() {
     let (p, v) = sequence(&[100, 100, 200, 0, 300]);
