@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 use super::super::RANGE;
 use super::load::{self, eight};
 use super::pages::Pages;
-use super::{Buffers, Run, TILE};
+use super::{Buffers, Run, TILE, tiles};
 use crate::isa::Isa;
 use crate::kv::load_row;
 
@@ -50,11 +50,12 @@ pub unsafe fn scores(run: &Run, keys: &Pages, buffers: &mut Buffers) {
 #[inline]
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn all_rows<const TYPE: u8>(run: &Run, keys: [*const u8; 8], scores: &mut [f32]) {
-    for row in (0..run.rows()).step_by(TILE) {
+    for rows in tiles(run.rows()) {
+        let row = rows.start;
         let scores = &mut scores[row * RANGE..];
         // SAFETY: the caller's promise.
         unsafe {
-            match run.rows() - row {
+            match rows.len() {
                 1 => tile::<TYPE, 1>(run, row, keys, scores),
                 2 => tile::<TYPE, 2>(run, row, keys, scores),
                 _ => tile::<TYPE, TILE>(run, row, keys, scores),

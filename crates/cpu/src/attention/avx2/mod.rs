@@ -54,6 +54,14 @@ fn is_few(head_dim: usize, rows: usize) -> bool {
     rows <= ROWS_DIRECT && head_dim.is_multiple_of(8)
 }
 
+/// Rows in tiles: of three, and the last four in two of two, since one alone leaves units idle.
+fn tiles(rows: usize) -> impl Iterator<Item = Range<usize>> {
+    let next = move |start: usize| start + if rows - start == 4 { 2 } else { TILE.min(rows - start) };
+    let first = Some(0..next(0));
+    let tiles = std::iter::successors(first, move |tile| Some(tile.end..next(tile.end)));
+    tiles.take_while(|tile| !tile.is_empty())
+}
+
 struct Buffers<'a> {
     /// Keys, later values, of a range: (RANGE, stride); of few rows eight keys.
     range: &'a mut [f32],
@@ -182,8 +190,7 @@ impl Run<'_> {
                 Rows::Floats(buffers.range)
             };
             part.clear();
-            for row in (0..self.rows()).step_by(TILE) {
-                let tile = row..self.rows().min(row + TILE);
+            for tile in tiles(self.rows()) {
                 for row in tile.clone() {
                     let seen = self.seen(row, first);
                     if !seen.is_empty() {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::super::{PAGE, RANGE};
 use super::load::{by_dtype, eight, one};
 use super::pages::Pages;
-use super::{Buffers, Run, TILE};
+use super::{Buffers, Run, TILE, tiles};
 
 /// Positions that are lanes side by side in packed keys.
 const LANES: usize = 16;
@@ -93,8 +93,8 @@ pub unsafe fn scores(run: &Run, first: usize, buffers: &mut Buffers) {
     let keys = &buffers.range[..RANGE * dim];
     // All rows use a few keys before the next ones: those stay in the nearest cache.
     for begin in (0..RANGE).step_by(NEAR) {
-        for row in (0..run.rows()).step_by(TILE) {
-            let tile = row..run.rows().min(row + TILE);
+        for tile in tiles(run.rows()) {
+            let row = tile.start;
             let mut seen = begin + NEAR..begin;
             for row in tile.clone() {
                 let row = run.seen(row, first);
