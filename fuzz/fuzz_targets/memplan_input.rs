@@ -4,7 +4,8 @@
 use libfuzzer_sys::arbitrary::{Result, Unstructured};
 use memplan::{Options, Overwrite, Pin, Problem, Space, SpaceId, Step, Strategy, Value, ValueId, View};
 
-const STRATEGIES: [Strategy; 3] = [Strategy::Naive, Strategy::SizeClass, Strategy::Packed];
+const STRATEGIES: [Strategy; 4] =
+    [Strategy::Naive, Strategy::SizeClass, Strategy::BestFit, Strategy::Packed];
 const PINS: [Pin; 6] = [Pin::None, Pin::Input, Pin::Output, Pin::Fresh, Pin::Persistent, Pin::Scratch];
 
 /// Numbers out of the fuzzer's bytes.

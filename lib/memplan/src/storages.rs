@@ -23,8 +23,8 @@ pub(crate) struct Draft {
 pub(crate) struct Drafts {
     pub storages: Vec<Draft>,
     pub of_value: Vec<Option<usize>>,
-    /// By space: whether a result took over a storage that is larger than it needs.
-    took_larger: Vec<bool>,
+    /// Whether any result took over a storage that is larger than it needs.
+    took_larger: bool,
 }
 
 /// Whether a storage is as large as one that holds this value alone.
@@ -55,7 +55,7 @@ pub(crate) fn storages(problem: &Problem, facts: &Facts, in_place: bool) -> Resu
         return assign(problem, facts, &vec![Reuse::Nothing; count]);
     }
     let larger = assign(problem, facts, &vec![Reuse::Larger; count])?;
-    if larger.took_larger.iter().all(|took| !took) {
+    if !larger.took_larger {
         return Ok(larger);
     }
     let same_size = assign(problem, facts, &vec![Reuse::SameSize; count])?;
@@ -72,11 +72,8 @@ pub(crate) fn storages(problem: &Problem, facts: &Facts, in_place: bool) -> Resu
 }
 
 fn assign(problem: &Problem, facts: &Facts, reuse: &[Reuse]) -> Result<Drafts, PlanError> {
-    let mut made = Drafts {
-        storages: Vec::new(),
-        of_value: vec![None; problem.values.len()],
-        took_larger: vec![false; problem.spaces.len()],
-    };
+    let mut made =
+        Drafts { storages: Vec::new(), of_value: vec![None; problem.values.len()], took_larger: false };
     for i in 0..problem.values.len() {
         let v = ValueId::new(i);
         let is_root = facts.root[i].0 == v;
@@ -131,7 +128,7 @@ impl Drafts {
 
     fn join(&mut self, problem: &Problem, facts: &Facts, storage: usize, v: ValueId) {
         let draft = &mut self.storages[storage];
-        self.took_larger[draft.space.index()] |= !is_same_size(problem, draft, v);
+        self.took_larger |= !is_same_size(problem, draft, v);
         draft.last = draft.last.max(facts.life(problem, v).1);
         draft.kept |= facts.output[v.index()];
         draft.roots.push(v);

@@ -12,8 +12,12 @@ use crate::session::SessionOptions;
 use crate::{Error, Model};
 
 /// The planners that the picture compares, the one that is used last.
-const STRATEGIES: [(&str, Strategy); 3] =
-    [("naive", Strategy::Naive), ("size_class", Strategy::SizeClass), ("packed", Strategy::Packed)];
+const STRATEGIES: [(&str, Strategy); 4] = [
+    ("naive", Strategy::Naive),
+    ("size_class", Strategy::SizeClass),
+    ("best_fit", Strategy::BestFit),
+    ("packed", Strategy::Packed),
+];
 
 impl Model {
     /// The picture of a session's arena while it runs from token ids to hidden rows, with the cache and the budget beside

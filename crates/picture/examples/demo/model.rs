@@ -35,8 +35,12 @@ pub fn picture(shape: &Shape) -> Picture {
     program.decoder(shape);
     let Program { problem, mut picture, .. } = program;
 
-    let strategies =
-        [("naive", Strategy::Naive), ("size_class", Strategy::SizeClass), ("packed", Strategy::Packed)];
+    let strategies = [
+        ("naive", Strategy::Naive),
+        ("size_class", Strategy::SizeClass),
+        ("best_fit", Strategy::BestFit),
+        ("packed", Strategy::Packed),
+    ];
     for (name, strategy) in strategies {
         let plan =
             memplan::plan(&problem, &Options { strategy, in_place: true }).expect("the program is sound");
