@@ -66,7 +66,8 @@ pub(in crate::matmul) unsafe fn matmul(
 ) {
     // SAFETY: the same conditions.
     unsafe {
-        if !w.dtype.is_quantized() {
+        // Of a super-block's product with one token most is unpacking, and AVX2 does the rest as quickly.
+        if !w.dtype.is_quantized() || x.tokens == 1 && is_k_quant(w.dtype) {
             return super::matmul(w, rows, x, y, scratch);
         }
         match registers {
@@ -83,7 +84,7 @@ pub(in crate::matmul) fn scratch_bytes(dtype: DType, cols: usize, tokens: usize)
     if !dtype.is_quantized() {
         return super::scratch_bytes(dtype, cols, tokens);
     }
-    // The widest registers need the most.
+    // The widest registers need the most; a panel is as large as AVX2's.
     for_type!(dtype, scratch_bytes_of::<Wide>(cols, tokens))
 }
 
@@ -94,6 +95,10 @@ fn scratch_bytes_of<V: Vector, T: Panel>(cols: usize, tokens: usize) -> usize {
 /// Tokens that pass over the rows together: their activations stay in the second-level cache.
 fn tokens_step(cols: usize) -> usize {
     (TOKENS_BYTES / DType::A32.row_bytes(cols).max(1)).max(TOKENS_MIN)
+}
+
+const fn is_k_quant(dtype: DType) -> bool {
+    matches!(dtype, DType::Q2_K | DType::Q3_K | DType::Q4_K | DType::Q5_K | DType::Q6_K)
 }
 
 /// # Safety
