@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::support::{json, keys, micro, minfer, tiny};
+use crate::support::{file, json, keys, micro, minfer, tiny};
 
 fn number(value: &Json) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value}"))
@@ -151,4 +151,62 @@ fn accepted_runs_stay_below_their_limit() {
         accepted += 1;
     }
     assert_eq!(accepted, 4);
+}
+
+/// A model of 8 billion f32 weights, as far as its header goes: the file is 30 GiB long, and the weights are a hole. It
+/// takes no room on the disk, but who reads it needs the memory and the time of the real model.
+#[cfg(unix)]
+fn hollow() -> (tempfile::TempDir, String) {
+    let (metadata, tensors) = synthetic::header("qwen3", "qwen3-8b", "F32", None).unwrap();
+    let small = synthetic::build("qwen3", "micro", "F32", 1, None).unwrap();
+    let small = gguf::GgufFile::from_bytes(&small).unwrap();
+    let mut w = gguf::Writer::new();
+    for (key, value) in metadata.iter() {
+        w.key(key, value.clone()).unwrap();
+    }
+    for (key, value) in small.metadata().iter().filter(|(key, _)| key.starts_with("tokenizer.")) {
+        // Every row of the embedding is a token's.
+        let value = match value {
+            gguf::Value::Array(gguf::Array::String(known)) if key.ends_with(".tokens") => {
+                let more = (known.len()..151_936).map(|id| format!("[{id}]"));
+                known.iter().map(str::to_owned).chain(more).collect::<gguf::StrArray>().into()
+            }
+            gguf::Value::Array(gguf::Array::I32(known)) => {
+                let mut types = known.clone();
+                types.resize(151_936, 5);
+                types.into()
+            }
+            value => value.clone(),
+        };
+        w.key(key, value).unwrap();
+    }
+    for tensor in &tensors {
+        w.tensor(tensor.name.as_str(), &tensor.dims, tensor.ty).unwrap();
+    }
+    let mut header = Vec::new();
+    let stop = |_: &gguf::TensorInfo, _: &mut gguf::TensorSink<'_>| Err(std::io::Error::other("a hole"));
+    w.write_to(&mut header, stop).unwrap_err();
+    let (folder, path) = file("hollow.gguf", &header);
+    let bytes: u64 = tensors.iter().map(|t| t.bytes.next_multiple_of(32)).sum();
+    let made = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    made.set_len(header.len() as u64 + bytes).unwrap();
+    (folder, path)
+}
+
+#[cfg(unix)]
+#[test]
+fn plans_and_refusals_read_no_weight() {
+    let (_folder, path) = hollow();
+    let started = std::time::Instant::now();
+    let found = json(&["plan", &path, "-c", "40960", "--memory-total", "64GiB", "--check", "--json"]);
+    // Keys and values for each position: 36 layers, 8 heads, 128 numbers of two bytes.
+    assert_eq!(number(&found["kv"]["committed"]), 40960 * 2 * 36 * 8 * 128 * 2);
+    assert!(number(&found["weights"]["mapped"]) > 30 << 30, "{found}");
+    assert_eq!((&found["fits"], &found["checked"]), (&true.into(), &true.into()));
+    let run = ["run", &path, "hello", "-n", "3", "-c", "40960", "--memory"];
+    let words = ["KV cache (1 x 40960 positions", "5.62 GiB", "4.00 GiB allowed", "arenas", "--ctx-size "];
+    minfer(&[&run[..], &["4GiB"]].concat()).refused(1, &words);
+    let total = ["run", &path, "hello", "-n", "3", "--memory-total", "4GiB"];
+    minfer(&total).refused(1, &["mapped weights", "4.00 GiB allowed", "no context, batch or KV type"]);
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
 }

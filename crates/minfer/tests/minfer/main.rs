@@ -12,6 +12,7 @@ mod load;
 mod logprobs;
 mod perplexity;
 mod plan;
+mod plan_cases;
 mod readme;
 mod real;
 mod same_answer;
