@@ -48,6 +48,10 @@ impl Client {
                 // A part that cannot become the file would stand in the way of the next download.
                 let useless =
                     matches!(error, Error::Checksum { .. } | Error::Length { .. } | Error::TooLarge { .. });
+                if !useless {
+                    // What waits and cannot be written is asked for again by the next call.
+                    let _ = part.flush();
+                }
                 if useless || part.done == 0 {
                     part.discard();
                 }
@@ -103,7 +107,7 @@ impl Client {
             self.take(url, part, body, progress)?;
         }
         let expected = expected.or(part.origin.sha256.as_deref()).map(str::to_lowercase);
-        let found = part.sha256();
+        let found = part.sha256()?;
         match expected {
             Some(expected) if expected != found => {
                 let error = Error::Checksum { url: url.shown(), expected, found };

@@ -11,6 +11,10 @@ use sha2::{Digest, Sha256};
 use crate::Error;
 use crate::client::is_sha256;
 
+/// Bytes written at once, ending at multiples of this: the page cache then holds the file in pages of that size, from
+/// which models are read faster than from many small ones.
+const PIECE_BYTES: usize = 2 << 20;
+
 /// What the bytes of a part belong to.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Origin {
@@ -28,7 +32,11 @@ pub(crate) struct Part {
     file: File,
     lock_path: PathBuf,
     lock: File,
+    /// Of the bytes in the file.
     hash: Sha256,
+    /// Bytes that wait until a piece is full.
+    waiting: Vec<u8>,
+    /// Bytes in the file and those that wait.
     pub done: u64,
     pub origin: Origin,
     /// Whether the bytes come from more than one answer.
@@ -53,8 +61,8 @@ impl Part {
         let file = open(&path)?;
         let found = Origin::read(&lock);
         let origin = Origin { source: source.to_owned(), ..Origin::default() };
-        let mut part =
-            Part { path, file, lock_path, lock, hash: Sha256::new(), done: 0, origin, resumed: false };
+        let (hash, waiting) = (Sha256::new(), Vec::new());
+        let mut part = Part { path, file, lock_path, lock, hash, waiting, done: 0, origin, resumed: false };
         let length = part.file.metadata().map_err(|error| part.io(error))?.len();
         match found {
             Some(found) if found.source == source && found.total.is_none_or(|n| length <= n) => {
@@ -94,6 +102,7 @@ impl Part {
         let cleared = self.file.set_len(0).and_then(|()| self.file.seek(SeekFrom::Start(0)));
         cleared.map_err(|error| self.io(error))?;
         self.hash = Sha256::new();
+        self.waiting.clear();
         self.done = 0;
         self.resumed = false;
         Ok(())
@@ -112,21 +121,42 @@ impl Part {
         noted.map_err(|error| self.trouble(&self.lock_path, error))
     }
 
-    /// Adds bytes at the end.
-    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.file.write_all(bytes).map_err(|error| self.trouble(&self.path, error))?;
-        self.hash.update(bytes);
-        self.done += bytes.len() as u64;
+    /// Adds bytes at the end; they wait for a whole piece or [`Part::flush`].
+    pub fn write(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
+        while !bytes.is_empty() {
+            let room = PIECE_BYTES - (self.done % PIECE_BYTES as u64) as usize;
+            let (now, rest) = bytes.split_at(room.min(bytes.len()));
+            self.waiting.extend_from_slice(now);
+            self.done += now.len() as u64;
+            if now.len() == room {
+                self.flush()?;
+            }
+            bytes = rest;
+        }
         Ok(())
     }
 
-    /// The checksum of all bytes so far.
-    pub fn sha256(&self) -> String {
-        hex(&self.hash.clone().finalize())
+    /// Writes the bytes that wait. If that fails they are gone, and the part ends before them.
+    pub fn flush(&mut self) -> Result<(), Error> {
+        if let Err(error) = self.file.write_all(&self.waiting) {
+            self.done -= self.waiting.len() as u64;
+            self.waiting.clear();
+            return Err(self.trouble(&self.path, error));
+        }
+        self.hash.update(&self.waiting);
+        self.waiting.clear();
+        Ok(())
     }
 
-    /// Gives the file its name.
-    pub fn finish(self, path: &Path) -> Result<(), Error> {
+    /// The checksum of all bytes so far, once all are in the file.
+    pub fn sha256(&mut self) -> Result<String, Error> {
+        self.flush()?;
+        Ok(hex(&self.hash.clone().finalize()))
+    }
+
+    /// Gives the file its name, once all bytes are in it.
+    pub fn finish(mut self, path: &Path) -> Result<(), Error> {
+        self.flush()?;
         self.file.sync_all().map_err(|error| self.trouble(&self.path, error))?;
         let Part { path: part_path, file, lock_path, lock, .. } = self;
         drop(file);

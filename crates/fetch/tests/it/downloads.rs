@@ -264,6 +264,32 @@ fn the_callback_stops_a_download_and_the_next_call_continues_it() {
 }
 
 #[test]
+fn the_part_grows_in_pieces_that_end_at_multiples_of_their_size_also_when_continued() {
+    const PIECE: u64 = 2 << 20;
+    let body = bytes(2 * PIECE as usize + 1000);
+    let served = body.clone();
+    let server = Server::new(move |asked, _| Reply::file(asked, &served, "\"one\""));
+    let folder = tempfile::tempdir().unwrap();
+    let (file, path) = (remote(&server.url("/m.gguf")), folder.path().join("m.gguf"));
+    let on_disk = || fs::metadata(folder.path().join("m.gguf.part")).unwrap().len();
+    let client = client(Options::default());
+    let mut stop =
+        |done, _| if done > 1_000_000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    assert!(matches!(client.download(&file, &path, &mut stop), Err(Error::Cancelled)));
+    let first = on_disk();
+    assert!(first > 1_000_000, "what was received is kept: {first}");
+    let mut lengths = Vec::new();
+    let mut progress = |_, _| {
+        lengths.push(on_disk());
+        ControlFlow::Continue(())
+    };
+    client.download(&file, &path, &mut progress).unwrap();
+    lengths.dedup();
+    assert_eq!(lengths, [first, PIECE, 2 * PIECE]);
+    assert!(fs::read(&path).unwrap() == body);
+}
+
+#[test]
 fn two_downloads_of_one_file_do_not_write_over_each_other() {
     let server = Server::new(|asked, _| Reply::file(asked, &bytes(100), "\"one\""));
     let folder = tempfile::tempdir().unwrap();
