@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::lanes::{Layout, first_halves, first_words, halves};
+use super::lanes::{Layout, first_halves, first_halves_of_pairs, first_words, halves};
 
 /// Pointers to the same block of eight rows.
 pub(super) type Rows = [*const u8; 8];
@@ -28,6 +28,17 @@ impl Scales {
     pub unsafe fn alone(rows: &Rows) -> Scales {
         // SAFETY: the caller's.
         Scales { scale: unsafe { first_halves(rows) }, min: _mm256_setzero_ps() }
+    }
+
+    /// Of blocks that begin with a scale, whose first 16 bytes are read as [`Pairs`](super::lanes::Pairs) as well.
+    ///
+    /// # Safety
+    /// As [`Scales::alone`]; a block has 16 bytes or more.
+    #[inline]
+    #[target_feature(enable = "avx2,f16c")]
+    pub unsafe fn of_pairs(rows: &Rows) -> Scales {
+        // SAFETY: the caller's.
+        Scales { scale: unsafe { first_halves_of_pairs(rows) }, min: _mm256_setzero_ps() }
     }
 
     /// Of blocks that begin with a scale and a minimum.

@@ -24,7 +24,7 @@ impl<const MINIMA: bool> Block32 for Q5<MINIMA> {
     #[target_feature(enable = "avx2,fma,f16c")]
     unsafe fn scales(rows: &Rows) -> Scales {
         // SAFETY: a block has more than 16 bytes.
-        unsafe { if MINIMA { Scales::with_minima(rows) } else { Scales::alone(rows) } }
+        unsafe { if MINIMA { Scales::with_minima(rows) } else { Scales::of_pairs(rows) } }
     }
 
     #[inline]
