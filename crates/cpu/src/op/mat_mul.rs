@@ -1,5 +1,7 @@
 //! `mat_mul`: the products of one input with one or several weights, in one parallel region.
 
+use std::ops::Range;
+
 use graph::{DType, Extents, Shape};
 
 use super::{Rows, Run};
@@ -12,9 +14,17 @@ const WEIGHT_BYTES_A_CHUNK: (usize, usize) = (32 * 1024, 256 * 1024);
 /// Chunks of a matrix of middle size for each thread.
 const CHUNKS_A_THREAD: usize = 8;
 
+/// Tokens whose products are in working memory at once, in operations that go on with products: a long batch needs no
+/// more of it than this. The kernels are as quick with so many as with more, and slower with half of it.
+pub(super) const TOKENS_A_PART: usize = 128;
+
 pub(super) fn scratch_bytes(isa: Isa, inputs: &[(Shape, DType)], capacity: &Extents) -> usize {
+    kernel_bytes(isa, inputs, inputs[0].0.rows(capacity))
+}
+
+/// What the products of so many tokens need.
+pub(super) fn kernel_bytes(isa: Isa, inputs: &[(Shape, DType)], tokens: usize) -> usize {
     let columns = inputs[0].0.columns().expect("rows have a fixed length");
-    let tokens = inputs[0].0.rows(capacity);
     inputs[1..].iter().map(|w| matmul::scratch_bytes(isa, w.1, columns, tokens)).max().unwrap_or(0)
 }
 
@@ -74,6 +84,11 @@ pub(super) fn rows_a_chunk(run: &Run, row_bytes: usize, rows: usize, tokens: usi
 
 pub(super) fn weights<'a>(weight: &Rows<'a>) -> Weights<'a> {
     Weights { dtype: weight.dtype, cols: weight.columns, rows: weight.count, data: weight.bytes() }
+}
+
+/// Some of the tokens.
+pub(super) fn part<'a>(x: &Activations<'a>, tokens: &Range<usize>) -> Activations<'a> {
+    Activations { data: &x.data[tokens.start * x.stride..], stride: x.stride, tokens: tokens.len() }
 }
 
 pub(super) fn activations<'a>(x: &Rows<'a>) -> Activations<'a> {

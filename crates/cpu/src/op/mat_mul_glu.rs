@@ -4,7 +4,7 @@ use graph::op::MatMulGlu;
 use graph::{DType, Extents, Shape};
 
 use super::glu::gated;
-use super::mat_mul::{activations, rows_a_chunk, weights};
+use super::mat_mul::{TOKENS_A_PART, activations, kernel_bytes, part, rows_a_chunk, weights};
 use super::{Run, float_scratch};
 use crate::Isa;
 use crate::matmul::{self, Output};
@@ -12,13 +12,15 @@ use crate::quantize;
 
 /// Columns of the result that are made together: whole blocks of A32.
 const STEP: usize = DType::A32.block_elements();
+/// Room for gate and up: one step with all tokens of a part, several with few tokens.
+const PRODUCTS_BYTES: usize = products_bytes(TOKENS_A_PART);
 
-/// Gate and up of one step for every token, then what the products need.
+/// Gate and up of some steps for the tokens of a part, then what the products need.
 pub(super) fn scratch_bytes(isa: Isa, inputs: &[(Shape, DType)], capacity: &Extents) -> usize {
-    products_bytes(inputs[0].0.rows(capacity)) + super::mat_mul::scratch_bytes(isa, inputs, capacity)
+    PRODUCTS_BYTES + kernel_bytes(isa, inputs, inputs[0].0.rows(capacity).min(TOKENS_A_PART))
 }
 
-fn products_bytes(tokens: usize) -> usize {
+const fn products_bytes(tokens: usize) -> usize {
     2 * tokens * STEP * size_of::<f32>()
 }
 
@@ -27,10 +29,8 @@ pub(super) fn run(run: &Run, op: &MatMulGlu) {
     if x.count == 0 {
         return;
     }
-    // With few tokens several steps fit in the scratch that is planned for many.
-    let scratch_bytes = run.call.scratch.expect("planned").bytes / run.pool.threads();
-    let products = [&gate, &up].map(|w| matmul::scratch_bytes(run.isa, w.dtype, w.columns, x.count));
-    let steps_that_fit = (scratch_bytes - products[0].max(products[1])) / products_bytes(x.count);
+    let tokens_a_part = x.count.min(TOKENS_A_PART);
+    let steps_that_fit = PRODUCTS_BYTES / products_bytes(tokens_a_part);
     let steps = steps_that_fit.min(rows_a_chunk(run, 2 * gate.row_bytes, gate.count, x.count).div_ceil(STEP));
     let rows_a_chunk = steps * STEP;
     let (gate, up, x) = (weights(&gate), weights(&up), activations(&x));
@@ -38,24 +38,26 @@ pub(super) fn run(run: &Run, op: &MatMulGlu) {
         let first = chunk * rows_a_chunk;
         let end = gate.rows.min(first + rows_a_chunk);
         let width = end - first;
-        // SAFETY: the scratch is the worker's own, and the chunk's columns of the output are this thread's.
-        unsafe {
-            let (products, scratch) = run.scratch(worker).split_at_mut(steps * products_bytes(x.tokens));
-            let products = float_scratch(products, 2 * x.tokens * width);
-            let (gates, ups) = products.split_at_mut(x.tokens * width);
-            for (weights, to) in [(&gate, &mut *gates), (&up, &mut *ups)] {
-                let y = Output { ptr: to.as_mut_ptr(), stride: width };
-                matmul::matmul(run.isa, weights, first..end, &x, &y, scratch);
-            }
-            for token in 0..x.tokens {
-                let gate = gates[token * width..].as_mut_ptr();
-                let up = ups[token * width..].as_ptr();
-                if op.to == DType::F32 {
-                    gated(run.isa, op.activation, gate, up, out.floats(token).add(first), width);
-                } else {
-                    gated(run.isa, op.activation, gate, up, gate, width);
-                    let product = std::slice::from_raw_parts(gate, width);
-                    quantize::quantize_blocks(run.isa, product, out.row(token), out.columns, first / STEP);
+        for begin in (0..x.tokens).step_by(tokens_a_part) {
+            let tokens = begin..x.tokens.min(begin + tokens_a_part);
+            // SAFETY: the scratch is the worker's own, and the chunk's columns of the output are this thread's.
+            unsafe {
+                let (products, scratch) = run.scratch(worker).split_at_mut(PRODUCTS_BYTES);
+                let products = float_scratch(products, 2 * tokens.len() * width);
+                let (gates, ups) = products.split_at_mut(tokens.len() * width);
+                for (weights, to) in [(&gate, &mut *gates), (&up, &mut *ups)] {
+                    let y = Output { ptr: to.as_mut_ptr(), stride: width };
+                    matmul::matmul(run.isa, weights, first..end, &part(&x, &tokens), &y, scratch);
+                }
+                for (token, (gate, up)) in tokens.zip(gates.chunks_mut(width).zip(ups.chunks(width))) {
+                    let product = gate.as_mut_ptr();
+                    if op.to == DType::F32 {
+                        let out = out.floats(token).add(first);
+                        gated(run.isa, op.activation, product, up.as_ptr(), out, width);
+                    } else {
+                        gated(run.isa, op.activation, product, up.as_ptr(), product, width);
+                        quantize::quantize_blocks(run.isa, gate, out.row(token), out.columns, first / STEP);
+                    }
                 }
             }
         }

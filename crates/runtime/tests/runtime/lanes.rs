@@ -1,5 +1,6 @@
 //! Fusions, threads and instruction sets change nothing.
 
+use backend::Fused;
 use cpu::Isa;
 
 use crate::common::*;
@@ -22,6 +23,20 @@ fn fused_equals_unfused() {
             assert_same_bits(&expected, &found, &format!("{case:?} with {fusions:?}"));
             engine.remove(seq).unwrap();
         }
+    }
+}
+
+/// Fused products keep those of some tokens at a time: here of two parts.
+#[test]
+fn fused_equals_unfused_in_a_long_batch() {
+    let prompt = tokens(150, 1);
+    for case in all_cases() {
+        let mut setup = Setup::new(case);
+        assert!(setup.params.n_ubatch >= prompt.len());
+        setup.params.fusions = Fused::NONE;
+        let expected = setup.logits(&prompt);
+        setup.params.fusions = Fused::ALL;
+        assert_same_bits(&expected, &setup.logits(&prompt), &format!("{case:?}"));
     }
 }
 
