@@ -50,7 +50,7 @@ impl Default for SessionOptions {
         SessionOptions {
             n_ctx: 4096,
             n_seq: 1,
-            n_ubatch: 512,
+            n_ubatch: 256,
             n_outputs: 1,
             head_rows: 1,
             type_k: DType::F16,
