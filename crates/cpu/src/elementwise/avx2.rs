@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::each;
+use super::{Strided, each};
 use crate::math;
 use crate::math::avx2::{gelu, silu, soft_cap};
 
@@ -18,6 +18,25 @@ pub unsafe fn add(a: *const f32, b: *const f32, out: *mut f32, n: usize) {
             _mm256_storeu_ps(out.add(i), sum);
         }
         each(a, b, out, whole..n, |a, b| a + b);
+    }
+}
+
+/// # Safety
+/// As [`super::add_rows`], on a CPU with AVX2 and FMA.
+#[target_feature(enable = "avx2,fma,f16c")]
+pub unsafe fn add_rows(
+    a: Strided<*const f32>,
+    b: Strided<*const f32>,
+    out: Strided<*mut f32>,
+    rows: usize,
+    n: usize,
+) {
+    for row in 0..rows {
+        // SAFETY: the caller's promise for each row.
+        unsafe {
+            let (a, b) = (a.ptr.add(row * a.stride), b.ptr.add(row * b.stride));
+            add(a, b, out.ptr.add(row * out.stride), n);
+        }
     }
 }
 

@@ -22,6 +22,42 @@ pub unsafe fn add(isa: Isa, a: *const f32, b: *const f32, out: *mut f32, n: usiz
     }
 }
 
+/// Rows of equal length, some elements from one's first to the next one's.
+#[derive(Clone, Copy)]
+pub struct Strided<P> {
+    /// The first row.
+    pub ptr: P,
+    /// Elements from a row to the next.
+    pub stride: usize,
+}
+
+/// `out = a + b` for `rows` rows: short ones are too many for a call each.
+///
+/// # Safety
+/// As [`add`], for each of the rows.
+pub unsafe fn add_rows(
+    isa: Isa,
+    a: Strided<*const f32>,
+    b: Strided<*const f32>,
+    out: Strided<*mut f32>,
+    rows: usize,
+    n: usize,
+) {
+    // SAFETY: the caller's promise; that covers AVX2.
+    unsafe {
+        match isa.base() {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => avx2::add_rows(a, b, out, rows, n),
+            _ => {
+                for row in 0..rows {
+                    let (a, b) = (a.ptr.add(row * a.stride), b.ptr.add(row * b.stride));
+                    each(a, b, out.ptr.add(row * out.stride), 0..n, |a, b| a + b);
+                }
+            }
+        }
+    }
+}
+
 /// `out = silu(gate) * up`.
 ///
 /// # Safety

@@ -3,9 +3,10 @@
 use graph::{DType, Extents, Shape};
 
 use super::mat_mul::{TOKENS_A_PART, activations, kernel_bytes, part, rows_a_chunk, weights};
-use super::{Run, float_scratch};
+use super::{Rows, Run, float_scratch};
+use crate::Isa;
+use crate::elementwise::{self, Strided};
 use crate::matmul::{self, Output, ROW_STEP};
-use crate::{Isa, elementwise};
 
 /// Room for products: two steps of rows with all tokens of a part, many rows with few tokens.
 const PRODUCTS_BYTES: usize = 2 * ROW_STEP * TOKENS_A_PART * size_of::<f32>();
@@ -37,11 +38,11 @@ pub(super) fn run(run: &Run) {
                 let products = float_scratch(products, tokens.len() * width);
                 let y = Output { ptr: products.as_mut_ptr(), stride: width };
                 matmul::matmul(run.isa, &weight, rows.clone(), &part(&x, &tokens), &y, scratch);
-                for (token, product) in tokens.zip(products.chunks(width)) {
-                    let at = |row: *mut f32| row.add(rows.start);
-                    let (from, to) = (at(residual.floats(token)), at(out.floats(token)));
-                    elementwise::add(run.isa, from, product.as_ptr(), to, width);
-                }
+                let at = |sums: &Rows| sums.floats(first).add(rows.start);
+                let from = Strided { ptr: at(&residual).cast_const(), stride: residual.columns };
+                let product = Strided { ptr: products.as_ptr(), stride: width };
+                let to = Strided { ptr: at(&out), stride: out.columns };
+                elementwise::add_rows(run.isa, from, product, to, tokens.len(), width);
             }
         }
     });
