@@ -19,7 +19,7 @@ pub enum Strategy {
     /// A list of free blocks: each storage, in the order in which they begin, takes the smallest block that holds it, or
     /// else grows the last one; what ends is given back and merges with its free neighbours.
     BestFit,
-    /// What [`pack`](crate::pack) finds; never needs more than the others.
+    /// What [`pack()`](crate::pack()) finds; never needs more than the others.
     #[default]
     Packed,
 }

@@ -13,7 +13,7 @@ use crate::matmul::{Activations, Output, Weights};
 
 /// A type of weights as the kernels take it.
 ///
-/// A panel has [`Panel::BLOCKS`] blocks of 32, [`Panel::BLOCK`] bytes apart. A block begins with its
+/// A panel has `BLOCKS` blocks of 32, [`Panel::BLOCK`] bytes apart. A block begins with its
 /// groups of four elements, unsigned bytes, 64 of them for sixteen rows; what else there is comes in
 /// vectors of sixteen rows, too.
 pub(super) trait Panel {
