@@ -1,5 +1,6 @@
 //! A limit for a session's memory, and what would fit when the session does not.
 
+use super::other::CODE;
 use super::{Freedom, Plan, Proposal, human_bytes};
 use crate::session::SessionOptions;
 use crate::{Error, Model};
@@ -9,14 +10,14 @@ use crate::{Error, Model};
 pub struct MemoryLimit {
     /// Bytes.
     pub bytes: u64,
-    /// Whether the mapped file counts.
+    /// Whether the mapped file counts, and with it the mapped program.
     pub with_mapped: bool,
 }
 
 impl MemoryLimit {
     /// What of a plan counts.
     pub fn counted(&self, plan: &Plan) -> u64 {
-        plan.total() + if self.with_mapped { plan.weights_mapped } else { 0 }
+        plan.total() + if self.with_mapped { plan.weights_mapped + CODE } else { 0 }
     }
 
     /// Whether a plan holds.
@@ -41,13 +42,14 @@ impl std::fmt::Display for OverLimit {
         let Plan { settings, other, .. } = &self.plan;
         let (needed, allowed) = (self.limit.counted(&self.plan), self.limit.bytes);
         writeln!(f, "memory: {} needed, {} allowed", human_bytes(needed), human_bytes(allowed))?;
-        let mapped = if self.limit.with_mapped { self.plan.weights_mapped } else { 0 };
+        let (mapped, code) = if self.limit.with_mapped { (self.plan.weights_mapped, CODE) } else { (0, 0) };
         let kv = format!(
             "KV cache ({} x {} positions, {} and {})",
             settings.n_seq, settings.tokens, settings.type_k, settings.type_v
         );
         let terms = [
             ("mapped weights", mapped),
+            ("mapped program", code),
             ("copied weights", self.plan.weights_copied),
             (&kv, self.plan.kv_committed),
             ("arenas", self.plan.arena_bytes()),

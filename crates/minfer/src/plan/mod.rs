@@ -25,7 +25,7 @@ pub use text::human_bytes;
 pub struct Plan {
     /// What it is a plan for, after all defaults and limits.
     pub settings: Settings,
-    /// Tensors used where the file is mapped. The system can drop these pages and read them again.
+    /// The file, used where it is mapped. The system can drop these pages and read them again.
     pub weights_mapped: u64,
     /// Weights that are copied: a file read into memory, or dequantized weights.
     pub weights_copied: u64,
@@ -128,10 +128,10 @@ impl Model {
         let arenas = blueprint.arenas().into_iter().zip(classes).enumerate();
         let arenas = arenas.map(|(d, (needs, classes))| arena(&blueprint, d, needs, classes.bytes)).collect();
         let tokens = tokens.unwrap_or(options.n_ctx).min(options.n_ctx);
-        let in_file = self.weights_bytes();
+        let in_file = self.file.file_bytes();
         let (weights_mapped, read) = match self.file.residence() {
             Residence::Mapped => (in_file, 0),
-            Residence::Memory => (0, self.file.file_bytes()),
+            Residence::Memory => (0, in_file),
         };
         let dequantized = if options.reference { blueprint.weights_bytes() } else { 0 };
         Ok(Plan {

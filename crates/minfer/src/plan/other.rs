@@ -30,6 +30,9 @@ const STACK: u64 = 48 << 10;
 /// Relocated data of the binary, the C library, the main thread's stack, free lists of the allocator.
 const BASE: u64 = 1536 << 10;
 
+/// What is touched of the mapped program and its libraries.
+pub(super) const CODE: u64 = 12 << 20;
+
 impl OtherBytes {
     pub(super) fn of(model: &Model, blueprint: &Blueprint, threads: usize) -> OtherBytes {
         let metadata: u64 =

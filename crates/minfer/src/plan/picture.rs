@@ -7,6 +7,7 @@ use memplan::{Pin, Strategy};
 use picture::{Budget, Picture, SpaceUse, Term, live_bytes};
 use runtime::{Blueprint, PlannedGraph};
 
+use super::other::CODE;
 use super::{MemoryLimit, Plan};
 use crate::session::SessionOptions;
 use crate::{Error, Model};
@@ -64,9 +65,13 @@ fn settings(plan: &Plan) -> Vec<String> {
 }
 
 fn budget(plan: &Plan, limit: Option<MemoryLimit>) -> Budget {
-    let mapped = limit.filter(|limit| limit.with_mapped).map_or(0, |_| plan.weights_mapped);
+    let (mapped, code) = match limit {
+        Some(limit) if limit.with_mapped => (plan.weights_mapped, CODE),
+        _ => (0, 0),
+    };
     let terms = [
         ("mapped weights", mapped),
+        ("mapped program", code),
         ("copied weights", plan.weights_copied),
         ("KV cache", plan.kv_committed),
         ("arenas", plan.arena_bytes()),
