@@ -193,11 +193,11 @@ fn strategies_and_devices_are_switched_by_keys() {
     let packed = page.place("l1.glu");
 
     page.run("document.querySelector('#strategies input:checked').focus()");
-    page.browser.press(&[key::LEFT, key::LEFT].concat()).unwrap();
+    page.browser.press(&[key::LEFT, key::LEFT, key::LEFT].concat()).unwrap();
     page.until("naive", Page::said, |said| said.starts_with("naive: "));
     assert_ne!(page.text("#summary"), summary);
     page.until("another place", |p| p.place("l1.glu")[3], |&high| high < packed[3] / 2.0);
-    page.browser.press(&[key::RIGHT, key::RIGHT].concat()).unwrap();
+    page.browser.press(&[key::RIGHT, key::RIGHT, key::RIGHT].concat()).unwrap();
     page.until("the same place again", |p| p.place("l1.glu"), |place| *place == packed);
 
     page.run("document.querySelector('#spaces input:checked').focus()");
