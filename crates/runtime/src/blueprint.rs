@@ -96,6 +96,17 @@ impl Blueprint {
             .collect()
     }
 
+    /// What each device's arena would take if the same storages were packed otherwise: a baseline to compare with.
+    pub fn arena_bytes_with(&self, strategy: Strategy) -> Result<Vec<u64>, RuntimeError> {
+        let packed = |graph: &PlannedGraph| -> Result<Vec<u64>, RuntimeError> {
+            let options = memplan::Options { strategy, ..memplan::Options::default() };
+            let plan = memplan::plan(&graph.memory.problem, &options).map_err(compile::CompileError::from)?;
+            Ok(plan.spaces.iter().map(|space| space.bytes).collect())
+        };
+        let (body, head) = (packed(&self.body)?, packed(&self.head)?);
+        Ok(body.into_iter().zip(head).map(|(body, head)| body.max(head)).collect())
+    }
+
     /// The regions of the cache.
     pub fn regions(&self) -> &[Region] {
         &self.body.placed.graph.regions

@@ -124,9 +124,9 @@ impl Model {
     ) -> Result<Plan, Error> {
         let params = session::params(self, options)?;
         let blueprint = self.blueprint(options, threads, Strategy::Packed)?;
-        let classes = self.blueprint(options, threads, Strategy::SizeClass)?.arenas();
+        let classes = blueprint.arena_bytes_with(Strategy::SizeClass)?;
         let arenas = blueprint.arenas().into_iter().zip(classes).enumerate();
-        let arenas = arenas.map(|(d, (needs, classes))| arena(&blueprint, d, needs, classes.bytes)).collect();
+        let arenas = arenas.map(|(d, (needs, classes))| arena(&blueprint, d, needs, classes)).collect();
         let tokens = tokens.unwrap_or(options.n_ctx).min(options.n_ctx);
         let in_file = self.file.file_bytes();
         let (weights_mapped, read) = match self.file.residence() {
