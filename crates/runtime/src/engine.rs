@@ -1,56 +1,29 @@
 //! The engine: devices, weights, sequences, programs.
 
+mod params;
+mod step;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use backend::{Backend, Fused, SharedBytes};
+use backend::{Backend, SharedBytes};
 use compile::{DeviceId, Program, Verify};
 use graph::{Extents, Graph, NodeId};
-use models::{BodyParams, Model, PAGE_POSITIONS, inputs};
+use models::Model;
 
-use crate::batch::{Item, Piece, cut};
+pub use self::params::Params;
+use self::step::Buffers;
+use crate::batch::{Item, cut};
 use crate::cache::KvCache;
-use crate::profile::{self, Profile, Seen};
+use crate::profile::Profile;
 use crate::program_cache::GraphKind;
 use crate::programs::Programs;
-use crate::{RuntimeError, SeqId, executor};
+use crate::{RuntimeError, SeqId};
 
 /// Where the bytes of weights come from.
 pub trait WeightSource: Send + Sync {
     /// The bytes of a tensor, rows as the model's tensor table says.
     fn bytes(&self, name: &str) -> Option<SharedBytes>;
-}
-
-/// How an engine runs. Only what cannot change a result may change while it lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Params {
-    /// Context and KV types; fixed.
-    pub body: BodyParams,
-    /// Sequences in a batch, and as many full contexts of cache; fixed.
-    pub n_seq: usize,
-    /// Tokens in a batch.
-    pub n_ubatch: usize,
-    /// Rows of a batch that go on to the head. Who wants logits after every token wants as many as tokens: batches are
-    /// cut so that no more are asked for.
-    pub n_outputs: usize,
-    /// Rows that the head computes at a time.
-    pub head_rows: usize,
-    /// Fusions in use.
-    pub fusions: Fused,
-    /// Whether runs check the plan of their memory.
-    pub verify: Verify,
-}
-
-impl Params {
-    /// The largest batch of a program of one of the model's graphs.
-    pub fn capacity(&self, kind: GraphKind) -> Extents {
-        match kind {
-            GraphKind::Body => {
-                Extents { tokens: self.n_ubatch, outputs: self.n_outputs, sequences: self.n_seq }
-            }
-            GraphKind::Head => Extents { tokens: self.head_rows, outputs: self.head_rows, sequences: 1 },
-        }
-    }
 }
 
 /// Device of each node of a graph, before lowering.
@@ -95,15 +68,6 @@ pub struct Engine {
     profile: Option<Profile>,
 }
 
-/// Host memory that is reused from run to run.
-#[derive(Default)]
-struct Buffers {
-    bytes: Vec<u8>,
-    hidden: Vec<u8>,
-    logits: Vec<f32>,
-    staging: Vec<u8>,
-}
-
 impl Engine {
     /// Compiles the programs, reserves arenas and the cache's address space, registers weights.
     pub fn new(parts: EngineParts, params: Params) -> Result<Engine, RuntimeError> {
@@ -137,8 +101,10 @@ impl Engine {
     /// Changes batch size, rows of the head, fusions or checks. The cache and its sequences stay as they are, so
     /// another context or KV type is refused.
     pub fn rebuild(&mut self, params: Params) -> Result<(), RuntimeError> {
-        refuse_nothing(&params)?;
-        self.refuse_another_cache(&params)?;
+        params.refuse_nothing()?;
+        // Windows hold one batch beside what they see.
+        let most = self.parts.model.config.window.as_ref().map(|_| self.n_ubatch_max);
+        params.refuse_another_cache(&self.params, most)?;
         let (parts, programs) = (&mut self.parts, &mut self.programs);
         let body = programs.get(parts, GraphKind::Body, &params)?;
         let head = programs.get(parts, GraphKind::Head, &params)?;
@@ -313,151 +279,4 @@ impl Engine {
         }
         Ok(())
     }
-
-    /// Fills the cache with a batch and leaves its hidden rows in `buffers.hidden`.
-    fn run_body(&mut self, items: &[Item], batch: &[Piece]) -> Result<(), RuntimeError> {
-        let mut ids = BatchIds::default();
-        let mut seen = Seen::default();
-        let window = self.parts.model.config.window.as_ref().map(|w| w.positions);
-        let pages_a_sequence = self.params.body.n_ctx.div_ceil(PAGE_POSITIONS);
-        for (row, piece) in batch.iter().enumerate() {
-            let Item { seq, tokens, .. } = items[piece.item];
-            self.kv.reserve(seq, piece.tokens.len(), &mut self.parts.devices)?;
-            let before = self.kv.len(seq)?;
-            seen.add(before, piece.tokens.len(), window);
-            let first = before as i32;
-            let outputs_from = ids.tokens.len() as i32 - piece.tokens.start as i32;
-            ids.tokens.extend(tokens[piece.tokens.clone()].iter().map(|t| *t as i32));
-            ids.positions.extend((0..piece.tokens.len() as i32).map(|i| first + i));
-            ids.sequences.extend(piece.tokens.clone().map(|_| row as i32));
-            ids.outputs.extend(piece.outputs.clone().map(|o| outputs_from + o as i32));
-        }
-        let seqs: Vec<SeqId> = batch.iter().map(|piece| items[piece.item].seq).collect();
-        let tables = self.kv.tables(&seqs, pages_a_sequence, 0)?;
-        let tables_window = self.kv.tables(&seqs, pages_a_sequence, 1)?;
-        let extents =
-            Extents { tokens: ids.tokens.len(), outputs: ids.outputs.len(), sequences: batch.len() };
-        let body = self.program(GraphKind::Body, &extents)?;
-        let devices = &mut self.parts.devices;
-        executor::begin(devices, &body)?;
-        let filled = [
-            (inputs::TOKEN_IDS, &ids.tokens),
-            (inputs::POSITIONS, &ids.positions),
-            (inputs::SEQUENCES, &ids.sequences),
-            (inputs::PAGE_TABLES, &tables),
-            (inputs::PAGE_TABLES_WINDOW, &tables_window),
-            (inputs::OUT_IDS, &ids.outputs),
-        ];
-        for (name, numbers) in filled {
-            self.buffers.bytes.clear();
-            self.buffers.bytes.extend(numbers.iter().flat_map(|n| n.to_ne_bytes()));
-            executor::write_input(devices, &body, name, &self.buffers.bytes)?;
-        }
-        let staging = &mut self.buffers.staging;
-        match &mut self.profile {
-            None => executor::run(devices, &body, &extents, staging)?,
-            Some(profile) => profile::run(devices, &body, &extents, staging, profile, &seen)?,
-        }
-        let row_bytes = self.parts.model.config.n_embd * size_of::<f32>();
-        self.buffers.hidden.resize(extents.outputs * row_bytes, 0);
-        executor::read_output(devices, &body.outputs[0], &mut self.buffers.hidden)?;
-        for device in devices.iter_mut() {
-            device.synchronize()?;
-        }
-        for piece in batch {
-            self.kv.advance(items[piece.item].seq, piece.tokens.len(), &mut self.parts.devices)?;
-        }
-        Ok(())
-    }
-
-    /// Turns `buffers.hidden` into logits, in pieces of the head's rows.
-    fn run_head(
-        &mut self,
-        items: &[Item],
-        batch: &[Piece],
-        sink: &mut dyn FnMut(usize, usize, &[f32]),
-    ) -> Result<(), RuntimeError> {
-        let row_bytes = self.parts.model.config.n_embd * size_of::<f32>();
-        let n_vocab = self.parts.model.config.n_vocab;
-        let rows: Vec<(&Piece, usize)> =
-            batch.iter().flat_map(|p| p.outputs.clone().map(move |o| (p, o))).collect();
-        let hidden = std::mem::take(&mut self.buffers.hidden);
-        for (piece, rows) in rows.chunks(self.params.head_rows).enumerate() {
-            let first = piece * self.params.head_rows * row_bytes;
-            let extents = Extents { tokens: rows.len(), outputs: rows.len(), sequences: 1 };
-            let head = self.program(GraphKind::Head, &extents)?;
-            let devices = &mut self.parts.devices;
-            executor::begin(devices, &head)?;
-            let bytes = &hidden[first..first + rows.len() * row_bytes];
-            executor::write_input(devices, &head, inputs::HIDDEN, bytes)?;
-            let staging = &mut self.buffers.staging;
-            match &mut self.profile {
-                None => executor::run(devices, &head, &extents, staging)?,
-                Some(profile) => profile::run(devices, &head, &extents, staging, profile, &Seen::default())?,
-            }
-            self.buffers.logits.resize(rows.len() * n_vocab, 0.0);
-            let logits = bytemuck::cast_slice_mut(&mut self.buffers.logits);
-            executor::read_output(devices, &head.outputs[0], logits)?;
-            for ((piece, token), logits) in rows.iter().zip(self.buffers.logits.chunks(n_vocab)) {
-                self.refuse_bad_logits(items[piece.item].seq, piece.tokens.end - token, logits)?;
-                sink(piece.item, *token, logits);
-            }
-        }
-        self.buffers.hidden = hidden;
-        Ok(())
-    }
-
-    /// `back` counts from the end of the sequence: 1 is its last position.
-    fn refuse_bad_logits(&self, seq: SeqId, back: usize, logits: &[f32]) -> Result<(), RuntimeError> {
-        // One sum finds any NaN or infinity in a pass that vectorizes; only then look for it.
-        if logits.iter().map(|x| x * 0.0).sum::<f32>() == 0.0 {
-            return Ok(());
-        }
-        let found = logits.iter().enumerate().find(|(_, x)| !x.is_finite());
-        let Some((token, value)) = found else { return Ok(()) };
-        let position = self.kv.len(seq)? - back;
-        Err(RuntimeError::BadLogits { seq, position, token, value: *value })
-    }
-
-    fn refuse_another_cache(&self, params: &Params) -> Result<(), RuntimeError> {
-        let changed = |what, exists: String, asked: String| match exists == asked {
-            true => Ok(()),
-            false => Err(RuntimeError::CacheChanged { what, exists, asked }),
-        };
-        let (old, new) = (&self.params, params);
-        changed("the context", old.body.n_ctx.to_string(), new.body.n_ctx.to_string())?;
-        changed("the type of cached keys", old.body.type_k.to_string(), new.body.type_k.to_string())?;
-        changed("the type of cached values", old.body.type_v.to_string(), new.body.type_v.to_string())?;
-        changed("the number of sequences", old.n_seq.to_string(), new.n_seq.to_string())?;
-        // Windows hold one batch beside what they see.
-        if self.parts.model.config.window.is_some() && new.n_ubatch > self.n_ubatch_max {
-            let exists = format!("{} tokens at most, with sliding windows", self.n_ubatch_max);
-            let asked = new.n_ubatch.to_string();
-            return Err(RuntimeError::CacheChanged { what: "the batch", exists, asked });
-        }
-        Ok(())
-    }
-}
-
-fn refuse_nothing(params: &Params) -> Result<(), RuntimeError> {
-    let sizes = [
-        ("the context", params.body.n_ctx),
-        ("the number of sequences", params.n_seq),
-        ("the batch size", params.n_ubatch),
-        ("the number of outputs", params.n_outputs),
-        ("the number of head rows", params.head_rows),
-    ];
-    match sizes.into_iter().find(|(_, n)| *n == 0) {
-        Some((what, _)) => Err(RuntimeError::Zero { what }),
-        None => Ok(()),
-    }
-}
-
-/// Numbers of one batch.
-#[derive(Default)]
-struct BatchIds {
-    tokens: Vec<i32>,
-    positions: Vec<i32>,
-    sequences: Vec<i32>,
-    outputs: Vec<i32>,
 }
