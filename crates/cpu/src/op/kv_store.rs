@@ -1,7 +1,5 @@
 //! `kv_store`: rows into the pages of a cache region, turned and biased on the way if fusion says so.
 
-use std::ops::Range;
-
 use backend::BackendError;
 use graph::op::KvStore;
 
@@ -109,18 +107,16 @@ impl<'a> Places<'a> {
     /// Refuses tables that name pages outside the region, among the pages that the tokens touch: those of their
     /// latest `window` positions, or of all. Pages before may have been given back.
     pub fn check(&self, run: &Run, region: &RegionMemory, window: Option<usize>) -> Result<(), BackendError> {
-        let sequences = self.page_tables.len() / self.table_stride.max(1);
-        let mut touched: Vec<Option<Range<usize>>> = vec![None; sequences];
-        for (position, sequence) in self.positions.iter().zip(self.sequences) {
-            let end = *position as usize + 1;
-            let start = window.map_or(0, |window| end.saturating_sub(window));
-            let (first, last) = (start / PAGE, end.div_ceil(PAGE));
-            let pages = touched[*sequence as usize].get_or_insert(first..last);
-            *pages = pages.start.min(first)..pages.end.max(last);
-        }
-        for (sequence, pages) in touched.into_iter().enumerate() {
-            let Some(pages) = pages else { continue };
-            let table = &self.page_tables[sequence * self.table_stride..][pages];
+        let mut first = 0;
+        // Tokens of one sequence follow each other, and are looked at together.
+        for together in self.sequences.chunk_by(|a, b| a == b) {
+            let positions = &self.positions[first..first + together.len()];
+            first += together.len();
+            let latest = positions.iter().max().map_or(0, |p| *p as usize);
+            let earliest = positions.iter().min().map_or(0, |p| *p as usize);
+            let start = window.map_or(0, |window| (earliest + 1).saturating_sub(window));
+            let pages = start / PAGE..latest / PAGE + 1;
+            let table = &self.page_tables[together[0] as usize * self.table_stride..][pages];
             let stray = table.iter().find(|p| usize::try_from(**p).map_or(true, |p| p >= region.pages));
             if let Some(page) = stray {
                 return Err(run.index_error("page", *page, region.pages));

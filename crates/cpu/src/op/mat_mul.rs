@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use graph::{DType, Extents, Shape};
+use smallvec::SmallVec;
 
 use super::{Rows, Run};
 use crate::Isa;
@@ -11,6 +12,8 @@ use crate::matmul::{self, Activations, Output, ROW_STEP, Weights};
 /// The least and the most bytes of weights that a chunk reads when there is one token. Taking a chunk must cost
 /// nothing beside it; the smaller, the less a slow core holds the others.
 const WEIGHT_BYTES_A_CHUNK: (usize, usize) = (32 * 1024, 256 * 1024);
+/// More products than these in one call are kept on the heap: those of queries, keys and values are three.
+const MOST_USUAL: usize = 4;
 /// Chunks of a matrix of middle size for each thread.
 const CHUNKS_A_THREAD: usize = 8;
 
@@ -33,8 +36,8 @@ pub(super) fn run(run: &Run) {
     if x.count == 0 {
         return;
     }
-    let products: Vec<Product> = (0..run.call.outputs.len()).map(|i| Product::new(run, i, x.count)).collect();
-    let products: Vec<&Product> = products.iter().filter(|p| !p.out.is_nowhere()).collect();
+    let products = (0..run.call.outputs.len()).map(|i| Product::new(run, i, x.count));
+    let products: SmallVec<[Product; MOST_USUAL]> = products.filter(|p| !p.out.is_nowhere()).collect();
     let chunks = products.iter().map(|p| p.chunks()).sum();
     let x = activations(&x);
     run.pool.run_in_ranges(chunks, &|mut chunk, worker| {
