@@ -137,12 +137,13 @@ impl Backend for Cpu {
 
     fn run(&mut self, calls: &Arc<[Call]>, extents: &Extents) -> Result<(), BackendError> {
         let _modes = FloatEnv::enter();
+        let team = self.pool.enter();
         for call in calls.iter() {
             let run = Run {
                 call,
                 extents,
                 isa: self.device.isa(),
-                pool: &self.pool,
+                pool: &team,
                 arena: &self.arena,
                 regions: &self.regions,
                 weights: &self.weights,

@@ -22,8 +22,9 @@ use std::collections::HashMap;
 use backend::{At, BackendError, Call, Operand, SharedBytes, Window};
 use graph::{DType, Extents, Op, RegionId, Shape};
 
+use crate::Isa;
 use crate::memory::{RegionMemory, Reserved};
-use crate::{Isa, ThreadPool};
+use crate::pool::Team;
 
 /// Work below this many bytes is not worth waking another thread for.
 const BYTES_A_CHUNK: usize = 16 * 1024;
@@ -33,7 +34,7 @@ pub(crate) struct Run<'a> {
     pub call: &'a Call,
     pub extents: &'a Extents,
     pub isa: Isa,
-    pub pool: &'a ThreadPool,
+    pub pool: &'a Team<'a>,
     pub arena: &'a Reserved,
     pub regions: &'a HashMap<RegionId, RegionMemory>,
     pub weights: &'a [SharedBytes],

@@ -6,7 +6,7 @@
 //! and other regions have come and gone. A region ends only when all of its chunks are done;
 //! a thread that holds none can be late, descheduled or asleep without anybody waiting for it.
 //!
-//! **The job.** `run` writes the function into a slot, then publishes the word (release). A thread
+//! **The job.** [`Team::run`] writes the function into a slot, then publishes the word (release). A thread
 //! reads the slot after its claim (acquire) and before it reports the chunk as done, and `run` writes
 //! the slot again only after all chunks were reported: reads and writes never meet.
 //!
@@ -15,17 +15,19 @@
 //! are sequentially consistent, so at least one of the two sees the other.
 
 mod ranges;
+mod team;
 mod topology;
 
 use std::any::Any;
 use std::cell::UnsafeCell;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+pub use team::Team;
 pub use topology::{Topology, default_threads};
 
 use crate::float_env::FloatEnv;
@@ -48,8 +50,8 @@ pub struct ThreadPool {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
     threads: usize,
-    /// Held while a region runs: regions of several callers follow each other.
-    region: Mutex<()>,
+    /// Held by a [`Team`]: the regions of one caller follow those of another.
+    turn: Mutex<()>,
 }
 
 impl ThreadPool {
@@ -77,7 +79,7 @@ impl ThreadPool {
                     .expect("the system can start a thread")
             })
             .collect();
-        ThreadPool { shared, workers, threads, region: Mutex::new(()) }
+        ThreadPool { shared, workers, threads, turn: Mutex::new(()) }
     }
 
     /// Worker indexes are below this number.
@@ -85,33 +87,20 @@ impl ThreadPool {
         self.threads
     }
 
-    /// Calls `f(chunk, worker)` once for each chunk below `chunks`, and returns when all are done.
-    ///
-    /// Chunks are taken one after the other by whichever thread is free. `worker` is below
-    /// [`ThreadPool::threads`] and differs between calls that overlap in time, so it can name a window
-    /// of scratch. The floating-point modes are the default ones in every call. Calls of `run` from
-    /// several threads are served one after the other; `f` must not call `run` of the same pool, which
-    /// would wait for itself.
-    ///
-    /// # Panics
-    /// If a call of `f` panics: the first panic is resumed here, once no call of `f` runs any more.
+    /// Takes the pool for regions that follow each other. Whoever holds it keeps other callers waiting, and waits
+    /// forever for itself if it enters again.
+    pub fn enter(&self) -> Team<'_> {
+        Team::new(self)
+    }
+
+    /// One region: [`Team::run`].
     pub fn run(&self, chunks: usize, f: &(dyn Fn(usize, usize) + Sync)) {
-        let _region = lock(&self.region);
-        let _env = FloatEnv::enter();
-        if chunks <= 1 || self.workers.is_empty() {
-            for chunk in 0..chunks {
-                f(chunk, 0);
-            }
-            return;
-        }
-        let chunks = u32::try_from(chunks).expect("a region has fewer than 2^32 chunks");
-        self.shared.publish(f, chunks);
-        self.wake(chunks as usize - 1);
-        while self.shared.claim_and_do(0) {}
-        self.shared.wait_until_done(chunks as usize);
-        if let Some(panic) = lock(&self.shared.panic).take() {
-            resume_unwind(panic);
-        }
+        self.enter().run(chunks, f);
+    }
+
+    /// One region: [`Team::run_in_ranges`].
+    pub fn run_in_ranges(&self, chunks: usize, f: &(dyn Fn(usize, usize) + Sync)) {
+        self.enter().run_in_ranges(chunks, f);
     }
 
     /// Wakes at most `most` threads that sleep.
@@ -167,8 +156,9 @@ struct Shared {
     parked: Vec<AtomicBool>,
     /// The function of the region; see the module's comment for who may touch it.
     job: UnsafeCell<Option<*const Job>>,
-    /// The first panic of the region.
+    /// The first panic of the region, and whether there is one: without it a region takes no lock.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
+    panicked: AtomicBool,
     /// The pool is being dropped.
     ending: AtomicBool,
 }
@@ -188,6 +178,7 @@ impl Shared {
             parked: (0..workers).map(|_| AtomicBool::new(false)).collect(),
             job: UnsafeCell::new(None),
             panic: Mutex::new(None),
+            panicked: AtomicBool::new(false),
             ending: AtomicBool::new(false),
         }
     }
@@ -221,6 +212,7 @@ impl Shared {
         let job = unsafe { &*(*self.job.get()).expect("a region has a job") };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| job(chunk, worker))) {
             lock(&self.panic).get_or_insert(panic);
+            self.panicked.store(true, Relaxed);
         }
         self.done.0.fetch_add(1, Release);
         true
@@ -233,6 +225,11 @@ impl Shared {
                 thread::yield_now();
             }
         }
+    }
+
+    fn take_panic(&self) -> Option<Box<dyn Any + Send>> {
+        self.panicked.store(false, Relaxed);
+        lock(&self.panic).take()
     }
 
     /// The life of a thread of the pool.
@@ -299,45 +296,4 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn more_threads_than_cores_do_every_chunk_once() {
-        for workers in [1, 2, 6, 20] {
-            let pool = ThreadPool::with_workers(workers + 1, workers);
-            for region in 0..300 {
-                let chunks = 1 + region % 50;
-                let counts: Vec<AtomicUsize> = (0..chunks).map(|_| AtomicUsize::new(0)).collect();
-                pool.run(chunks, &|chunk, _| {
-                    counts[chunk].fetch_add(1, Relaxed);
-                });
-                assert!(counts.iter().all(|c| c.load(Relaxed) == 1));
-                pool.run_in_ranges(chunks, &|chunk, _| {
-                    counts[chunk].fetch_add(1, Relaxed);
-                });
-                assert!(counts.iter().all(|c| c.load(Relaxed) == 2));
-            }
-        }
-    }
-
-    #[test]
-    fn a_panic_on_another_thread_reaches_the_caller() {
-        let pool = ThreadPool::with_workers(2, 1);
-        let caught = catch_unwind(AssertUnwindSafe(|| {
-            // The caller waits in its chunk until the other thread is in the other one.
-            let arrived = AtomicUsize::new(0);
-            pool.run(2, &|_, worker| {
-                arrived.fetch_add(1, SeqCst);
-                while arrived.load(SeqCst) < 2 {
-                    thread::yield_now();
-                }
-                if worker == 1 {
-                    resume_unwind(Box::new("worker 1"));
-                }
-            });
-        }));
-        assert_eq!(caught.unwrap_err().downcast_ref(), Some(&"worker 1"));
-        pool.run(2, &|_, _| ());
-    }
-}
+mod tests;

@@ -3,22 +3,22 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::ThreadPool;
+use super::Team;
 
 /// The most ranges of a region. Threads beyond that only help.
 const RANGES: usize = 64;
 
-impl ThreadPool {
-    /// As [`ThreadPool::run`], in another order: each thread has a range of chunks and takes them one after the other.
+impl Team<'_> {
+    /// As [`Team::run`], in another order: each thread has a range of chunks and takes them one after the other.
     /// Who is through takes from the ends of the others' ranges.
     ///
     /// For chunks that read one piece of memory from end to end: what a thread, or the processor for it, has asked
     /// for ahead at the end of a chunk belongs to its next one, and not to the chunk of another.
     ///
     /// # Panics
-    /// As [`ThreadPool::run`].
+    /// As [`Team::run`].
     pub fn run_in_ranges(&self, chunks: usize, f: &(dyn Fn(usize, usize) + Sync)) {
-        let ranges = (self.workers.len() + 1).min(RANGES);
+        let ranges = self.existing().min(RANGES);
         if ranges == 1 || chunks <= ranges {
             return self.run(chunks, f);
         }
