@@ -26,7 +26,7 @@ pub(super) fn run(run: &Run) {
     let rows_a_chunk =
         rows_a_chunk(run, weight.row_bytes, weight.count, x.count).min(rows_that_fit / ROW_STEP * ROW_STEP);
     let (weight, x) = (weights(&weight), activations(&x));
-    run.pool.run(weight.rows.div_ceil(rows_a_chunk), &|chunk, worker| {
+    run.pool.run_in_ranges(weight.rows.div_ceil(rows_a_chunk), &|chunk, worker| {
         let rows = chunk * rows_a_chunk..weight.rows.min((chunk + 1) * rows_a_chunk);
         let width = rows.len();
         for first in (0..x.tokens).step_by(tokens_a_part) {

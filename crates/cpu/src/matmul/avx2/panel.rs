@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 use std::ops::Range;
 
 use super::block32::{Block32, Rows};
-use super::lanes::{Lanes, prefetch, store_lanes};
+use super::lanes::{Lanes, prefetch, store_lanes, unrolled};
 use crate::matmul::{Activations, Output, Weights};
 use crate::quantize::A32Offsets;
 
@@ -145,29 +145,30 @@ unsafe fn tile<T: Block32, const N: usize>(
                 prefetch(next.wrapping_add(block * bytes), bytes, cols / 32 * bytes);
             }
             let mut integers = [[_mm256_setzero_si256(); 2]; N];
-            for part in 0..T::PANEL_PARTS {
-                let mut sums = [[_mm256_setzero_si256(); 2]; N];
+            let mut sums = [[_mm256_setzero_si256(); 2]; N];
+            unrolled!(GROUP in [0, 1, 2, 3, 4, 5, 6, 7] {
                 let groups = 8 / T::PANEL_PARTS;
-                for group in part * groups..(part + 1) * groups {
-                    let group_at = panel.add(64 * group).cast();
-                    let weights = [_mm256_load_si256(group_at), _mm256_load_si256(group_at.add(1))];
+                let group = panel.add(64 * GROUP).cast();
+                let weights = [_mm256_load_si256(group), _mm256_load_si256(group.add(1))];
+                for t in 0..N {
+                    let x = x[t].add(32 * block + 4 * GROUP).cast::<i32>().read_unaligned();
+                    let x = _mm256_set1_epi32(x);
+                    for v in 0..2 {
+                        let products = _mm256_maddubs_epi16(weights[v], x);
+                        let first = GROUP % groups == 0;
+                        sums[t][v] = in_register(if first { products } else { _mm256_add_epi16(sums[t][v], products) });
+                    }
+                }
+                if GROUP % groups == groups - 1 {
                     for t in 0..N {
-                        let x = x[t].add(32 * block + 4 * group).cast::<i32>().read_unaligned();
-                        let x = _mm256_set1_epi32(x);
+                        let found = T::integers(sums[t]);
                         for v in 0..2 {
-                            sums[t][v] = _mm256_add_epi16(sums[t][v], _mm256_maddubs_epi16(weights[v], x));
-                            sums[t][v] = in_register(sums[t][v]);
+                            let first = GROUP < groups;
+                            integers[t][v] = if first { found[v] } else { _mm256_add_epi32(integers[t][v], found[v]) };
                         }
                     }
                 }
-                for t in 0..N {
-                    let found = T::integers(sums[t]);
-                    for v in 0..2 {
-                        integers[t][v] =
-                            if part == 0 { found[v] } else { _mm256_add_epi32(integers[t][v], found[v]) };
-                    }
-                }
-            }
+            });
             let floats = panel.add(GROUPS).cast::<f32>();
             for t in 0..N {
                 let word = |offset: usize| x[t].add(offset + 4 * block);
