@@ -138,17 +138,22 @@ impl Backend for Cpu {
     fn run(&mut self, calls: &Arc<[Call]>, extents: &Extents) -> Result<(), BackendError> {
         let _modes = FloatEnv::enter();
         let team = self.pool.enter();
-        for call in calls.iter() {
-            let run = Run {
-                call,
-                extents,
-                isa: self.device.isa(),
-                pool: &team,
-                arena: &self.arena,
-                regions: &self.regions,
-                weights: &self.weights,
-            };
-            run.execute()?;
+        let run = |call| Run {
+            call,
+            extents,
+            isa: self.device.isa(),
+            pool: &team,
+            arena: &self.arena,
+            regions: &self.regions,
+            weights: &self.weights,
+        };
+        for (index, call) in calls.iter().enumerate() {
+            // As early as the threads may have time for it: while the last of them is busy with this call.
+            if index == 0 || Run::is_product(call) {
+                let next = calls[index + 1..].iter().find(|call| Run::is_product(call));
+                next.into_iter().for_each(|next| run(next).announce());
+            }
+            run(call).execute()?;
         }
         Ok(())
     }

@@ -36,6 +36,14 @@ pub struct Weights<'a> {
     pub data: &'a [u8],
 }
 
+impl<'a> Weights<'a> {
+    /// Some of the rows.
+    pub(crate) fn bytes(&self, rows: &Range<usize>) -> &'a [u8] {
+        let row = self.dtype.row_bytes(self.cols);
+        &self.data[rows.start * row..rows.end * row]
+    }
+}
+
 /// The other factor: a row a token. The rows are [`DType::A32`] if the weights are quantized
 /// (`DType::is_quantized`), else `f32`; see [`activation_dtype`].
 #[derive(Clone, Copy)]

@@ -36,26 +36,51 @@ pub(super) fn run(run: &Run) {
     if x.count == 0 {
         return;
     }
-    let products = (0..run.call.outputs.len()).map(|i| Product::new(run, i, x.count));
-    let products: SmallVec<[Product; MOST_USUAL]> = products.filter(|p| !p.out.is_nowhere()).collect();
-    let chunks = products.iter().map(|p| p.chunks()).sum();
+    let products = Products::new(run, x.count);
     let x = activations(&x);
-    run.pool.run_in_ranges(chunks, &|mut chunk, worker| {
-        for product in &products {
-            if chunk >= product.chunks() {
-                chunk -= product.chunks();
-                continue;
-            }
-            let first = chunk * product.rows_a_chunk;
-            let rows = first..product.weights.rows.min(first + product.rows_a_chunk);
-            // SAFETY: the chunk's rows of the output belong to this thread; its scratch is its own.
-            unsafe {
-                let y = Output { ptr: product.out.floats(0).add(first), stride: product.out.columns };
-                matmul::matmul(run.isa, &product.weights, rows, &x, &y, run.scratch(worker));
-            }
-            return;
+    run.pool.run_in_ranges(products.chunks(), &|chunk, worker| {
+        let (product, rows) = products.chunk(chunk);
+        // SAFETY: the chunk's rows of the output belong to this thread; its scratch is its own.
+        unsafe {
+            let y = Output { ptr: product.out.floats(0).add(rows.start), stride: product.out.columns };
+            matmul::matmul(run.isa, &product.weights, rows, &x, &y, run.scratch(worker));
         }
     });
+}
+
+/// [`Team::announce`](crate::pool::Team::announce) for a run to come.
+pub(super) fn announce(run: &Run) {
+    let products = Products::new(run, run.input(0).count);
+    run.pool.announce(products.chunks(), |chunk| {
+        let (product, rows) = products.chunk(chunk);
+        [product.weights.bytes(&rows)]
+    });
+}
+
+/// The weights of a call whose products somebody reads, one after the other.
+struct Products<'a>(SmallVec<[Product<'a>; MOST_USUAL]>);
+
+impl<'a> Products<'a> {
+    fn new(run: &Run<'a>, tokens: usize) -> Products<'a> {
+        let products = (0..run.call.outputs.len()).map(|i| Product::new(run, i, tokens));
+        Products(products.filter(|p| !p.out.is_nowhere()).collect())
+    }
+
+    fn chunks(&self) -> usize {
+        self.0.iter().map(|p| p.chunks()).sum()
+    }
+
+    /// The weight and its rows that a chunk is about.
+    fn chunk(&self, mut chunk: usize) -> (&Product<'a>, Range<usize>) {
+        for product in &self.0 {
+            if chunk < product.chunks() {
+                let first = chunk * product.rows_a_chunk;
+                return (product, first..product.weights.rows.min(first + product.rows_a_chunk));
+            }
+            chunk -= product.chunks();
+        }
+        unreachable!("a chunk behind the last")
+    }
 }
 
 /// One weight and where its product goes.

@@ -22,9 +22,7 @@ pub(super) fn run(run: &Run) {
         return;
     }
     let tokens_a_part = x.count.min(TOKENS_A_PART);
-    let rows_that_fit = PRODUCTS_BYTES / (tokens_a_part * size_of::<f32>());
-    let rows_a_chunk =
-        rows_a_chunk(run, weight.row_bytes, weight.count, x.count).min(rows_that_fit / ROW_STEP * ROW_STEP);
+    let rows_a_chunk = rows_of_chunk(run, &weight, x.count);
     let (weight, x) = (weights(&weight), activations(&x));
     run.pool.run_in_ranges(weight.rows.div_ceil(rows_a_chunk), &|chunk, worker| {
         let rows = chunk * rows_a_chunk..weight.rows.min((chunk + 1) * rows_a_chunk);
@@ -46,4 +44,19 @@ pub(super) fn run(run: &Run) {
             }
         }
     });
+}
+
+/// [`Team::announce`](crate::pool::Team::announce) for a run to come.
+pub(super) fn announce(run: &Run) {
+    let weight = run.input(1);
+    let rows_a_chunk = rows_of_chunk(run, &weight, run.input(0).count);
+    let weight = weights(&weight);
+    run.pool.announce(weight.rows.div_ceil(rows_a_chunk), |chunk| {
+        [weight.bytes(&(chunk * rows_a_chunk..weight.rows.min((chunk + 1) * rows_a_chunk)))]
+    });
+}
+
+fn rows_of_chunk(run: &Run, weight: &Rows, tokens: usize) -> usize {
+    let rows_that_fit = PRODUCTS_BYTES / (tokens.min(TOKENS_A_PART) * size_of::<f32>());
+    rows_a_chunk(run, weight.row_bytes, weight.count, tokens).min(rows_that_fit / ROW_STEP * ROW_STEP)
 }

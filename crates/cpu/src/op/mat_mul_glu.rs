@@ -5,7 +5,7 @@ use graph::{DType, Extents, Shape};
 
 use super::glu::gated;
 use super::mat_mul::{TOKENS_A_PART, activations, kernel_bytes, part, rows_a_chunk, weights};
-use super::{Run, float_scratch};
+use super::{Rows, Run, float_scratch};
 use crate::Isa;
 use crate::matmul::{self, Output};
 use crate::quantize;
@@ -30,9 +30,7 @@ pub(super) fn run(run: &Run, op: &MatMulGlu) {
         return;
     }
     let tokens_a_part = x.count.min(TOKENS_A_PART);
-    let steps_that_fit = PRODUCTS_BYTES / products_bytes(tokens_a_part);
-    let steps = steps_that_fit.min(rows_a_chunk(run, 2 * gate.row_bytes, gate.count, x.count).div_ceil(STEP));
-    let rows_a_chunk = steps * STEP;
+    let rows_a_chunk = rows_of_chunk(run, &gate, x.count);
     let (gate, up, x) = (weights(&gate), weights(&up), activations(&x));
     run.pool.run_in_ranges(gate.rows.div_ceil(rows_a_chunk), &|chunk, worker| {
         let first = chunk * rows_a_chunk;
@@ -62,4 +60,21 @@ pub(super) fn run(run: &Run, op: &MatMulGlu) {
             }
         }
     });
+}
+
+/// [`Team::announce`](crate::pool::Team::announce) for a run to come.
+pub(super) fn announce(run: &Run) {
+    let (gate, up) = (run.input(1), run.input(2));
+    let rows_a_chunk = rows_of_chunk(run, &gate, run.input(0).count);
+    let (gate, up) = (weights(&gate), weights(&up));
+    run.pool.announce(gate.rows.div_ceil(rows_a_chunk), |chunk| {
+        let rows = chunk * rows_a_chunk..gate.rows.min((chunk + 1) * rows_a_chunk);
+        [gate.bytes(&rows), up.bytes(&rows)]
+    });
+}
+
+fn rows_of_chunk(run: &Run, gate: &Rows, tokens: usize) -> usize {
+    let steps_that_fit = PRODUCTS_BYTES / products_bytes(tokens.min(TOKENS_A_PART));
+    let rows = rows_a_chunk(run, 2 * gate.row_bytes, gate.count, tokens);
+    steps_that_fit.min(rows.div_ceil(STEP)) * STEP
 }

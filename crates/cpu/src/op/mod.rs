@@ -29,6 +29,9 @@ use crate::pool::Team;
 /// Work below this many bytes is not worth waking another thread for.
 const BYTES_A_CHUNK: usize = 16 * 1024;
 
+/// With so many tokens a product waits for its weights; with more, for the arithmetic.
+const TOKENS_BOUND_BY_MEMORY: usize = 4;
+
 /// One call, with what it needs to run.
 pub(crate) struct Run<'a> {
     pub call: &'a Call,
@@ -128,6 +131,25 @@ impl<'a> Run<'a> {
             Op::View(_) => {}
         }
         Ok(())
+    }
+
+    /// Whether [`Run::announce`] has something to say.
+    pub fn is_product(call: &Call) -> bool {
+        matches!(call.op, Op::MatMul(_) | Op::MatMulGlu(_) | Op::MatMulAdd(_))
+    }
+
+    /// Before a run of another call: tells the threads which weights this one will read, if there are so few tokens that
+    /// reading takes the time.
+    pub fn announce(&self) {
+        if !(1..=TOKENS_BOUND_BY_MEMORY).contains(&self.input(0).count) {
+            return;
+        }
+        match &self.call.op {
+            Op::MatMul(_) => mat_mul::announce(self),
+            Op::MatMulGlu(_) => mat_mul_glu::announce(self),
+            Op::MatMulAdd(_) => mat_mul_add::announce(self),
+            _ => {}
+        }
     }
 
     fn input(&self, index: usize) -> Rows<'a> {

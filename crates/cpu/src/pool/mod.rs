@@ -14,6 +14,7 @@
 //! word once more before it parks; `run` publishes the word and then looks for marks. All four steps
 //! are sequentially consistent, so at least one of the two sees the other.
 
+mod ahead;
 mod ranges;
 mod team;
 mod topology;
@@ -29,6 +30,8 @@ use std::time::{Duration, Instant};
 
 pub use team::Team;
 pub use topology::{Topology, default_threads};
+
+use ahead::Ahead;
 
 use crate::float_env::FloatEnv;
 
@@ -161,6 +164,7 @@ struct Shared {
     panicked: AtomicBool,
     /// The pool is being dropped.
     ending: AtomicBool,
+    ahead: Ahead,
 }
 
 // SAFETY: `job` is written by `publish` before the word that allows the claims that read it, and only
@@ -180,6 +184,7 @@ impl Shared {
             panic: Mutex::new(None),
             panicked: AtomicBool::new(false),
             ending: AtomicBool::new(false),
+            ahead: Ahead::new(workers + 1),
         }
     }
 
@@ -235,10 +240,14 @@ impl Shared {
     /// The life of a thread of the pool.
     fn work(&self, worker: usize) {
         let _env = FloatEnv::enter();
+        let mut asked = 0;
         while !self.ending.load(Acquire) {
             while self.claim_and_do(worker + 1) {}
-            if !spin(SPIN_IDLE, || self.has_news(Acquire)) {
+            let has_news = || self.has_news(Acquire);
+            if !spin(SPIN_IDLE, || has_news() || self.ahead.is_new(asked)) {
                 self.park(worker);
+            } else if self.ahead.is_new(asked) {
+                asked = self.ahead.ask(worker + 1, has_news);
             }
         }
     }

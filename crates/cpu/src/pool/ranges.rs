@@ -1,5 +1,6 @@
 //! Regions whose chunks lie side by side in memory: each thread takes a run of neighbours.
 
+use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -24,11 +25,14 @@ impl Team<'_> {
         }
         assert!(u32::try_from(chunks).is_ok(), "a region has fewer than 2^32 chunks");
         let left = [const { AtomicU64::new(0) }; RANGES];
-        for (index, range) in left[..ranges].iter().enumerate() {
-            let (first, end) = (index * chunks / ranges, (index + 1) * chunks / ranges);
-            range.store(first as u64 | (end as u64) << 32, Relaxed);
+        for (index, left) in left[..ranges].iter().enumerate() {
+            let Range { start, end } = range(index, ranges, chunks);
+            left.store(start as u64 | (end as u64) << 32, Relaxed);
         }
-        self.run(ranges, &|own, worker| {
+        self.run(ranges, &|_, worker| {
+            // The same thread takes the same range each time, and knows it before: see `announce`. Whoever comes a second
+            // time, for a thread that did not come, finds nothing left.
+            let own = worker % ranges;
             while let Some(chunk) = first(&left[own]) {
                 f(chunk, worker);
             }
@@ -39,6 +43,26 @@ impl Team<'_> {
             }
         });
     }
+
+    /// Says what the next [`Team::run_in_ranges`] will read of memory: of each chunk some pieces. Threads that wait until
+    /// then ask for the first of it. Nothing happens if no such region comes, or another one.
+    pub fn announce<'b, const N: usize>(&self, chunks: usize, reads: impl Fn(usize) -> [&'b [u8]; N]) {
+        let ranges = self.existing().min(RANGES);
+        if ranges == 1 || chunks <= ranges {
+            return;
+        }
+        // The calling thread has work all the time.
+        for index in 1..ranges {
+            let pieces = range(index, ranges, chunks).flat_map(&reads);
+            self.ahead().set(index, pieces);
+        }
+        self.ahead().publish();
+    }
+}
+
+/// The chunks of a range.
+fn range(index: usize, ranges: usize, chunks: usize) -> Range<usize> {
+    index * chunks / ranges..(index + 1) * chunks / ranges
 }
 
 /// Takes the first chunk of a range: its next one is in the low half of the number, its end in the high half.

@@ -5,6 +5,7 @@ use std::sync::MutexGuard;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+use super::ahead::Ahead;
 use super::{ThreadPool, lock};
 use crate::float_env::FloatEnv;
 
@@ -32,6 +33,10 @@ impl<'a> Team<'a> {
     /// How many of the threads exist, the calling one included.
     pub(super) fn existing(&self) -> usize {
         self.pool.workers.len() + 1
+    }
+
+    pub(super) fn ahead(&self) -> &Ahead {
+        &self.pool.shared.ahead
     }
 
     /// Calls `f(chunk, worker)` once for each chunk below `chunks`, and returns when all are done.
