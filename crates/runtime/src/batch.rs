@@ -37,21 +37,27 @@ pub(crate) struct Piece {
     pub outputs: std::ops::Range<usize>,
 }
 
-/// Cuts items, in order, into batches within `capacity`. Where the cuts fall does not change any result. A
-/// sequence is at most once in a batch.
-pub(crate) fn cut(items: &[Item], capacity: &Extents) -> Vec<Vec<Piece>> {
-    let mut batches = Vec::new();
-    let mut batch: Vec<Piece> = Vec::new();
-    let mut room = *capacity;
-    for (item, Item { seq, tokens: all, rows }) in items.iter().enumerate() {
-        let mut start = 0;
-        while start < all.len() {
+/// Cuts items, in order, into batches. Where the cuts fall does not change any result. A sequence is at most once
+/// in a batch.
+#[derive(Default)]
+pub(crate) struct Cutter {
+    item: usize,
+    /// The item's next token.
+    start: usize,
+}
+
+impl Cutter {
+    /// Puts the next batch within `capacity` into `batch`; false if no item is left.
+    pub fn next(&mut self, items: &[Item], capacity: &Extents, batch: &mut Vec<Piece>) -> bool {
+        batch.clear();
+        let mut room = *capacity;
+        while let Some(Item { seq, tokens: all, rows }) = items.get(self.item) {
             let repeated = batch.iter().any(|p| items[p.item].seq == *seq);
             let no_output = room.outputs == 0 && *rows != Rows::None;
             if room.tokens == 0 || room.sequences == 0 || no_output || repeated {
-                batches.push(std::mem::take(&mut batch));
-                room = *capacity;
+                break;
             }
+            let start = self.start;
             let most = if *rows == Rows::All { room.tokens.min(room.outputs) } else { room.tokens };
             let end = all.len().min(start + most);
             let outputs = match rows {
@@ -62,14 +68,15 @@ pub(crate) fn cut(items: &[Item], capacity: &Extents) -> Vec<Vec<Piece>> {
             room.tokens -= end - start;
             room.outputs -= outputs.len();
             room.sequences -= 1;
-            batch.push(Piece { item, tokens: start..end, outputs });
-            start = end;
+            batch.push(Piece { item: self.item, tokens: start..end, outputs });
+            *self = if end == all.len() {
+                Cutter { item: self.item + 1, start: 0 }
+            } else {
+                Cutter { item: self.item, start: end }
+            };
         }
+        !batch.is_empty()
     }
-    if !batch.is_empty() {
-        batches.push(batch);
-    }
-    batches
 }
 
 #[cfg(test)]
@@ -87,7 +94,8 @@ mod tests {
                 let capacity = Extents { tokens, outputs: most_outputs, sequences };
                 let mut next = [0; 4];
                 let mut outputs = [0; 4];
-                for batch in cut(&items, &capacity) {
+                let (mut cutter, mut batch) = (Cutter::default(), Vec::new());
+                while cutter.next(&items, &capacity, &mut batch) {
                     assert!(batch.iter().map(|p| p.tokens.len()).sum::<usize>() <= tokens);
                     assert!(batch.iter().map(|p| p.outputs.len()).sum::<usize>() <= most_outputs);
                     assert!(batch.len() <= sequences);

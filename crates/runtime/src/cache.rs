@@ -35,7 +35,8 @@ impl KvCache {
     /// A cache for `n_seq` sequences of `n_ctx` positions; layers with a window hold it and one batch.
     pub fn new(n_seq: usize, n_ctx: usize, n_ubatch: usize, window: Option<usize>) -> KvCache {
         let kind = |window| {
-            let pages = Pages::new(n_seq * pages_needed(n_ctx, n_ubatch, window));
+            let longest = n_ctx.div_ceil(PAGE_POSITIONS);
+            let pages = Pages::new(n_seq * pages_needed(n_ctx, n_ubatch, window), longest);
             Kind { window, pages }
         };
         let kinds = std::iter::once(None).chain(window.map(Some)).map(kind).collect();
@@ -131,43 +132,52 @@ impl KvCache {
             pages.advance(seq, count)?;
             if let Some(window) = *window {
                 let freed = pages.forget(seq, (pages.len(seq)? + 1).saturating_sub(window))?;
-                self.discard(k, &freed, devices)?;
+                discard(&self.regions, k, freed, devices)?;
             }
         }
         Ok(())
     }
 
-    /// The page tables of each kind for a batch: a row of `pages` numbers for each sequence, -1 where there is no page.
-    pub fn tables(&self, seqs: &[SeqId], pages: usize, kind: usize) -> Result<Vec<i32>, RuntimeError> {
-        let Some(kind) = self.kinds.get(kind) else { return Ok(Vec::new()) };
-        let mut tables = Vec::with_capacity(seqs.len() * pages);
-        for (row, seq) in seqs.iter().enumerate() {
-            tables.extend(kind.pages.table(*seq)?.iter().map(|page| *page as i32));
-            tables.resize((row + 1) * pages, -1);
+    /// Adds the page tables of a sequence, one a kind: a row of `pages` numbers, -1 where there is no page.
+    pub fn add_tables(
+        &self,
+        seq: SeqId,
+        pages: usize,
+        tables: &mut [Vec<i32>; 2],
+    ) -> Result<(), RuntimeError> {
+        for (kind, table) in self.kinds.iter().zip(tables) {
+            let end = table.len() + pages;
+            table.extend(kind.pages.table(seq)?.iter().map(|page| *page as i32));
+            table.resize(end, -1);
         }
-        Ok(tables)
+        Ok(())
     }
 
     fn free(
         &mut self,
         devices: &mut Devices,
-        mut act: impl FnMut(&mut Pages) -> Result<Vec<u32>, RuntimeError>,
+        act: impl Fn(&mut Pages) -> Result<&[u32], RuntimeError>,
     ) -> Result<(), RuntimeError> {
-        for k in 0..self.kinds.len() {
-            let freed = act(&mut self.kinds[k].pages)?;
-            self.discard(k, &freed, devices)?;
+        for (k, kind) in self.kinds.iter_mut().enumerate() {
+            discard(&self.regions, k, act(&mut kind.pages)?, devices)?;
         }
         Ok(())
     }
+}
 
-    fn discard(&self, kind: usize, pages: &[u32], devices: &mut Devices) -> Result<(), RuntimeError> {
-        for region in self.regions.iter().filter(|r| r.kind == kind) {
-            for page in pages {
-                devices[region.device.0].discard_page(region.id, *page as usize)?;
-            }
+/// Gives back the memory of pages in the regions of their kind.
+fn discard(
+    regions: &[Placed],
+    kind: usize,
+    pages: &[u32],
+    devices: &mut Devices,
+) -> Result<(), RuntimeError> {
+    for region in regions.iter().filter(|r| r.kind == kind) {
+        for page in pages {
+            devices[region.device.0].discard_page(region.id, *page as usize)?;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// The most pages that a sequence needs at a time while it grows to `positions`, whatever its batches are. A layer

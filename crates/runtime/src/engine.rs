@@ -3,7 +3,6 @@
 mod params;
 mod step;
 
-use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use backend::{Backend, SharedBytes};
@@ -12,8 +11,8 @@ use graph::{Extents, Graph, NodeId};
 use models::Model;
 
 pub use self::params::Params;
-use self::step::Buffers;
-use crate::batch::{Item, cut};
+use self::step::{Buffers, Lengths};
+use crate::batch::{Cutter, Item, Piece};
 use crate::cache::KvCache;
 use crate::profile::Profile;
 use crate::program_cache::GraphKind;
@@ -232,13 +231,13 @@ impl Engine {
         sink: &mut dyn FnMut(usize, usize, &[f32]),
     ) -> Result<(), RuntimeError> {
         self.check(items)?;
-        // A sequence may be in several items, and is put back once.
-        let lengths: BTreeMap<_, _> =
-            items.iter().map(|i| Ok((i.seq, self.kv.len(i.seq)?))).collect::<Result<_, RuntimeError>>()?;
-        let result = self.run_batches(items, sink);
+        let mut batch = std::mem::take(&mut self.buffers.batch);
+        let result = self.run_batches(items, &mut batch, sink);
+        self.buffers.batch = batch;
         if result.is_err() {
-            for (seq, len) in lengths {
-                match self.truncate(seq, len) {
+            for i in 0..self.buffers.lengths.len() {
+                let Lengths { seq, before, .. } = self.buffers.lengths[i];
+                match self.truncate(seq, before) {
                     Err(RuntimeError::WindowGone { .. }) => self.truncate(seq, 0)?,
                     other => other?,
                 }
@@ -250,28 +249,40 @@ impl Engine {
     fn run_batches(
         &mut self,
         items: &[Item],
+        batch: &mut Vec<Piece>,
         sink: &mut dyn FnMut(usize, usize, &[f32]),
     ) -> Result<(), RuntimeError> {
-        for batch in cut(items, &self.body.capacity) {
-            self.run_body(items, &batch)?;
-            self.run_head(items, &batch, sink)?;
+        let mut cutter = Cutter::default();
+        while cutter.next(items, &self.body.capacity, batch) {
+            self.run_body(items, batch)?;
+            self.run_head(items, batch, sink)?;
         }
         Ok(())
     }
 
-    /// Everything that can be refused is refused before anything is computed.
-    fn check(&self, items: &[Item]) -> Result<(), RuntimeError> {
+    /// Everything that can be refused is refused before anything is computed. Leaves the lengths of the sequences in
+    /// `buffers.lengths`, each once, though a sequence may be in several items.
+    fn check(&mut self, items: &[Item]) -> Result<(), RuntimeError> {
         if items.is_empty() || items.iter().any(|i| i.tokens.is_empty()) {
             return Err(RuntimeError::EmptyBatch);
         }
         let (n_vocab, n_ctx) = (self.parts.model.config.n_vocab, self.params.body.n_ctx);
-        let mut lengths: HashMap<SeqId, usize> = HashMap::new();
+        let lengths = &mut self.buffers.lengths;
+        lengths.clear();
         for item in items {
             let bad = item.tokens.iter().position(|t| *t as usize >= n_vocab);
             if let Some(index) = bad {
                 return Err(RuntimeError::TokenOutOfRange { index, id: item.tokens[index], n_vocab });
             }
-            let needed = lengths.entry(item.seq).or_insert(self.kv.len(item.seq)?);
+            let index = match lengths.binary_search_by_key(&item.seq, |l| l.seq) {
+                Ok(index) => index,
+                Err(index) => {
+                    let before = self.kv.len(item.seq)?;
+                    lengths.insert(index, Lengths { seq: item.seq, before, after: before });
+                    index
+                }
+            };
+            let needed = &mut lengths[index].after;
             *needed += item.tokens.len();
             if *needed > n_ctx {
                 return Err(RuntimeError::ContextFull { needed: *needed, n_ctx });

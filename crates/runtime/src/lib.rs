@@ -4,6 +4,7 @@
 //! compilation: nothing here changes a plan.
 
 mod batch;
+mod batch_inputs;
 mod blueprint;
 mod cache;
 mod engine;

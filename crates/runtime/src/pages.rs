@@ -1,6 +1,7 @@
 //! Which page of the cache holds which positions of which sequence.
 
-use std::collections::{BTreeSet, HashMap};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 
 use models::PAGE_POSITIONS;
 
@@ -22,7 +23,7 @@ pub struct PageCopy {
 /// In a page table: the page has been given back.
 const GONE: u32 = u32::MAX;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Sequence {
     /// Page of the cache by page of the sequence.
     pages: Vec<u32>,
@@ -33,42 +34,55 @@ struct Sequence {
 ///
 /// A page holds 32 consecutive positions in every region. Pages are shared by forked sequences; one that is
 /// shared is copied when a sequence first writes to it. Free pages are taken lowest first, so that memory
-/// that was touched once is touched again.
+/// that was touched once is touched again. All tables have their room from the start: a sequence that grows allocates
+/// nothing.
 #[derive(Debug)]
 pub struct Pages {
-    references: Vec<u32>,
-    free: BTreeSet<u32>,
+    references: References,
     sequences: HashMap<SeqId, Sequence>,
+    /// Pages of the longest sequence.
+    longest: usize,
     next_id: u32,
 }
 
+/// Who refers to the pages of the cache.
+#[derive(Debug)]
+struct References {
+    /// How many sequences have a page.
+    counts: Vec<u32>,
+    free: BinaryHeap<Reverse<u32>>,
+    /// What the latest change freed.
+    freed: Vec<u32>,
+}
+
 impl Pages {
-    /// A cache of that many pages, all free.
-    pub fn new(pages: usize) -> Pages {
+    /// A cache of that many pages, all free. The longest sequence will have `longest` pages, those that it gives back
+    /// on the way included.
+    pub fn new(pages: usize, longest: usize) -> Pages {
         let count = u32::try_from(pages).expect("fewer than 2^32 pages");
-        Pages {
-            references: vec![0; pages],
-            free: (0..count).collect(),
-            sequences: HashMap::new(),
-            next_id: 0,
-        }
+        let references = References {
+            counts: vec![0; pages],
+            free: (0..count).map(Reverse).collect(),
+            freed: Vec::with_capacity(pages),
+        };
+        Pages { references, sequences: HashMap::new(), longest, next_id: 0 }
     }
 
     /// Pages that some sequence refers to.
     pub fn in_use(&self) -> usize {
-        self.references.len() - self.free.len()
+        self.count() - self.references.free.len()
     }
 
     /// Pages that there are.
     pub fn count(&self) -> usize {
-        self.references.len()
+        self.references.counts.len()
     }
 
     /// A new, empty sequence.
     pub fn create(&mut self) -> SeqId {
         let id = SeqId(self.next_id);
         self.next_id += 1;
-        self.sequences.insert(id, Sequence::default());
+        self.sequences.insert(id, Sequence { pages: Vec::with_capacity(self.longest), len: 0 });
         id
     }
 
@@ -84,13 +98,16 @@ impl Pages {
 
     /// A second sequence with the same positions; nothing is copied yet.
     pub fn fork(&mut self, seq: SeqId) -> Result<SeqId, RuntimeError> {
-        let Sequence { pages, len } = self.get(seq)?;
-        let copy = Sequence { pages: pages.clone(), len: *len };
-        for page in copy.pages.iter().filter(|page| **page != GONE) {
-            self.references[*page as usize] += 1;
-        }
+        self.get(seq)?;
         let id = self.create();
-        self.sequences.insert(id, copy);
+        let [Some(from), Some(to)] = self.sequences.get_disjoint_mut([&seq, &id]) else {
+            unreachable!("one was found and the other one made");
+        };
+        to.pages.extend_from_slice(&from.pages);
+        to.len = from.len;
+        for page in to.pages.iter().filter(|page| **page != GONE) {
+            self.references.counts[*page as usize] += 1;
+        }
         Ok(id)
     }
 
@@ -103,23 +120,23 @@ impl Pages {
         // Whole pages before the first new position are only read.
         let first_written = len / PAGE_POSITIONS;
         let shared: Vec<usize> =
-            (first_written..have.min(need)).filter(|i| self.is_shared(pages[*i])).collect();
-        if self.free.len() < need.saturating_sub(have) + shared.len() {
+            (first_written..have.min(need)).filter(|i| self.references.is_shared(pages[*i])).collect();
+        if self.references.free.len() < need.saturating_sub(have) + shared.len() {
             return Err(RuntimeError::OutOfPages { pages: self.count() });
         }
         let mut copies = Vec::new();
         for index in shared {
-            let to = self.take();
+            let to = self.references.take();
             let sequence = self.sequences.get_mut(&seq).expect("found above");
             let from = std::mem::replace(&mut sequence.pages[index], to);
-            self.references[from as usize] -= 1;
+            self.references.counts[from as usize] -= 1;
             // Pages that hold nothing of this sequence yet need no copy.
             if index * PAGE_POSITIONS < len {
                 copies.push(PageCopy { from, to });
             }
         }
         for _ in have..need {
-            let page = self.take();
+            let page = self.references.take();
             self.sequences.get_mut(&seq).expect("found above").pages.push(page);
         }
         Ok(copies)
@@ -134,13 +151,13 @@ impl Pages {
     }
 
     /// Gives back the pages that hold only positions before `before`, and returns those that became free.
-    pub fn forget(&mut self, seq: SeqId, before: usize) -> Result<Vec<u32>, RuntimeError> {
+    pub fn forget(&mut self, seq: SeqId, before: usize) -> Result<&[u32], RuntimeError> {
         let sequence = self.sequences.get_mut(&seq).ok_or(RuntimeError::UnknownSequence(seq))?;
         let whole = (before / PAGE_POSITIONS).min(sequence.pages.len());
         // Pages go from the front, so those that are left to give back are next to the ones that are kept.
         let first = sequence.pages[..whole].iter().rposition(|page| *page == GONE).map_or(0, |last| last + 1);
-        let old = sequence.pages[first..whole].iter_mut().map(|page| std::mem::replace(page, GONE)).collect();
-        Ok(self.release(old))
+        let old = sequence.pages[first..whole].iter_mut().map(|page| std::mem::replace(page, GONE));
+        Ok(self.references.release(old))
     }
 
     /// Refuses a cut to more positions than there are, or to where a window of that length has let go of positions
@@ -161,47 +178,49 @@ impl Pages {
     }
 
     /// Cuts a sequence to its first `to` positions and returns the pages that became free.
-    pub fn truncate(&mut self, seq: SeqId, to: usize) -> Result<Vec<u32>, RuntimeError> {
+    pub fn truncate(&mut self, seq: SeqId, to: usize) -> Result<&[u32], RuntimeError> {
         let sequence = self.sequences.get_mut(&seq).ok_or(RuntimeError::UnknownSequence(seq))?;
         if to > sequence.len {
             return Err(RuntimeError::TruncateBeyond { seq, len: sequence.len, to });
         }
         sequence.len = to;
         let keep = to.div_ceil(PAGE_POSITIONS).min(sequence.pages.len());
-        let dropped = sequence.pages.split_off(keep);
-        Ok(self.release(dropped))
+        Ok(self.references.release(sequence.pages.drain(keep..)))
     }
 
     /// Removes a sequence and returns the pages that became free.
-    pub fn remove(&mut self, seq: SeqId) -> Result<Vec<u32>, RuntimeError> {
+    pub fn remove(&mut self, seq: SeqId) -> Result<&[u32], RuntimeError> {
         let sequence = self.sequences.remove(&seq).ok_or(RuntimeError::UnknownSequence(seq))?;
-        Ok(self.release(sequence.pages))
+        Ok(self.references.release(sequence.pages.into_iter()))
     }
 
     fn get(&self, seq: SeqId) -> Result<&Sequence, RuntimeError> {
         self.sequences.get(&seq).ok_or(RuntimeError::UnknownSequence(seq))
     }
+}
 
+impl References {
     fn is_shared(&self, page: u32) -> bool {
-        page != GONE && self.references[page as usize] > 1
+        page != GONE && self.counts[page as usize] > 1
     }
 
     fn take(&mut self) -> u32 {
-        let page = self.free.pop_first().expect("counted before");
-        self.references[page as usize] = 1;
+        let Reverse(page) = self.free.pop().expect("counted before");
+        self.counts[page as usize] = 1;
         page
     }
 
-    fn release(&mut self, pages: Vec<u32>) -> Vec<u32> {
-        let mut freed = Vec::new();
-        for page in pages.into_iter().filter(|page| *page != GONE) {
-            let references = &mut self.references[page as usize];
-            *references -= 1;
-            if *references == 0 {
-                self.free.insert(page);
-                freed.push(page);
+    /// One sequence less for each page; those that became free.
+    fn release(&mut self, pages: impl Iterator<Item = u32>) -> &[u32] {
+        self.freed.clear();
+        for page in pages.filter(|page| *page != GONE) {
+            let count = &mut self.counts[page as usize];
+            *count -= 1;
+            if *count == 0 {
+                self.free.push(Reverse(page));
+                self.freed.push(page);
             }
         }
-        freed
+        &self.freed
     }
 }

@@ -5,67 +5,51 @@ use models::{PAGE_POSITIONS, inputs};
 
 use super::Engine;
 use crate::batch::{Item, Piece};
+use crate::batch_inputs::BatchInputs;
 use crate::profile::{self, Seen};
 use crate::program_cache::GraphKind;
 use crate::{RuntimeError, SeqId, executor};
 
-/// Host memory that is reused from run to run.
+/// Host memory that is reused from run to run: once it has grown to the largest batch, runs allocate nothing.
 #[derive(Default)]
 pub(super) struct Buffers {
-    bytes: Vec<u8>,
+    pub lengths: Vec<Lengths>,
+    pub batch: Vec<Piece>,
+    inputs: BatchInputs,
     hidden: Vec<u8>,
     logits: Vec<f32>,
     staging: Vec<u8>,
 }
 
-/// Numbers of one batch.
-#[derive(Default)]
-struct BatchIds {
-    tokens: Vec<i32>,
-    positions: Vec<i32>,
-    sequences: Vec<i32>,
-    outputs: Vec<i32>,
+/// A sequence of a call with its positions before and after it.
+#[derive(Clone, Copy)]
+pub(super) struct Lengths {
+    pub seq: SeqId,
+    pub before: usize,
+    pub after: usize,
 }
 
 impl Engine {
     /// Fills the cache with a batch and leaves its hidden rows in `buffers.hidden`.
     pub(super) fn run_body(&mut self, items: &[Item], batch: &[Piece]) -> Result<(), RuntimeError> {
-        let mut ids = BatchIds::default();
         let mut seen = Seen::default();
         let window = self.parts.model.config.window.as_ref().map(|w| w.positions);
         let pages_a_sequence = self.params.body.n_ctx.div_ceil(PAGE_POSITIONS);
-        for (row, piece) in batch.iter().enumerate() {
+        self.buffers.inputs.clear();
+        for piece in batch {
             let Item { seq, tokens, .. } = items[piece.item];
             self.kv.reserve(seq, piece.tokens.len(), &mut self.parts.devices)?;
             let before = self.kv.len(seq)?;
             seen.add(before, piece.tokens.len(), window);
-            let first = before as i32;
-            let outputs_from = ids.tokens.len() as i32 - piece.tokens.start as i32;
-            ids.tokens.extend(tokens[piece.tokens.clone()].iter().map(|t| *t as i32));
-            ids.positions.extend((0..piece.tokens.len() as i32).map(|i| first + i));
-            ids.sequences.extend(piece.tokens.clone().map(|_| row as i32));
-            ids.outputs.extend(piece.outputs.clone().map(|o| outputs_from + o as i32));
+            self.buffers.inputs.add(piece, tokens, before);
+            self.kv.add_tables(seq, pages_a_sequence, &mut self.buffers.inputs.tables)?;
         }
-        let seqs: Vec<SeqId> = batch.iter().map(|piece| items[piece.item].seq).collect();
-        let tables = self.kv.tables(&seqs, pages_a_sequence, 0)?;
-        let tables_window = self.kv.tables(&seqs, pages_a_sequence, 1)?;
-        let extents =
-            Extents { tokens: ids.tokens.len(), outputs: ids.outputs.len(), sequences: batch.len() };
+        let extents = self.buffers.inputs.extents();
         let body = self.program(GraphKind::Body, &extents)?;
         let devices = &mut self.parts.devices;
         executor::begin(devices, &body)?;
-        let filled = [
-            (inputs::TOKEN_IDS, &ids.tokens),
-            (inputs::POSITIONS, &ids.positions),
-            (inputs::SEQUENCES, &ids.sequences),
-            (inputs::PAGE_TABLES, &tables),
-            (inputs::PAGE_TABLES_WINDOW, &tables_window),
-            (inputs::OUT_IDS, &ids.outputs),
-        ];
-        for (name, numbers) in filled {
-            self.buffers.bytes.clear();
-            self.buffers.bytes.extend(numbers.iter().flat_map(|n| n.to_ne_bytes()));
-            executor::write_input(devices, &body, name, &self.buffers.bytes)?;
+        for (name, numbers) in self.buffers.inputs.by_name() {
+            executor::write_input(devices, &body, name, bytemuck::cast_slice(numbers))?;
         }
         let staging = &mut self.buffers.staging;
         match &mut self.profile {
@@ -93,31 +77,29 @@ impl Engine {
     ) -> Result<(), RuntimeError> {
         let row_bytes = self.parts.model.config.n_embd * size_of::<f32>();
         let n_vocab = self.parts.model.config.n_vocab;
-        let rows: Vec<(&Piece, usize)> =
-            batch.iter().flat_map(|p| p.outputs.clone().map(move |o| (p, o))).collect();
-        let hidden = std::mem::take(&mut self.buffers.hidden);
-        for (piece, rows) in rows.chunks(self.params.head_rows).enumerate() {
-            let first = piece * self.params.head_rows * row_bytes;
-            let extents = Extents { tokens: rows.len(), outputs: rows.len(), sequences: 1 };
+        let mut rows = batch.iter().flat_map(|p| p.outputs.clone().map(move |o| (p, o)));
+        let outputs = self.buffers.inputs.extents().outputs;
+        for first in (0..outputs).step_by(self.params.head_rows) {
+            let count = self.params.head_rows.min(outputs - first);
+            let extents = Extents { tokens: count, outputs: count, sequences: 1 };
             let head = self.program(GraphKind::Head, &extents)?;
             let devices = &mut self.parts.devices;
             executor::begin(devices, &head)?;
-            let bytes = &hidden[first..first + rows.len() * row_bytes];
-            executor::write_input(devices, &head, inputs::HIDDEN, bytes)?;
+            let hidden = &self.buffers.hidden[first * row_bytes..(first + count) * row_bytes];
+            executor::write_input(devices, &head, inputs::HIDDEN, hidden)?;
             let staging = &mut self.buffers.staging;
             match &mut self.profile {
                 None => executor::run(devices, &head, &extents, staging)?,
                 Some(profile) => profile::run(devices, &head, &extents, staging, profile, &Seen::default())?,
             }
-            self.buffers.logits.resize(rows.len() * n_vocab, 0.0);
+            self.buffers.logits.resize(count * n_vocab, 0.0);
             let logits = bytemuck::cast_slice_mut(&mut self.buffers.logits);
             executor::read_output(devices, &head.outputs[0], logits)?;
-            for ((piece, token), logits) in rows.iter().zip(self.buffers.logits.chunks(n_vocab)) {
+            for (logits, (piece, token)) in self.buffers.logits.chunks(n_vocab).zip(rows.by_ref()) {
                 self.refuse_bad_logits(items[piece.item].seq, piece.tokens.end - token, logits)?;
-                sink(piece.item, *token, logits);
+                sink(piece.item, token, logits);
             }
         }
-        self.buffers.hidden = hidden;
         Ok(())
     }
 

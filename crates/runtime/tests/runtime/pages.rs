@@ -9,7 +9,7 @@ use runtime::{PageCopy, Pages, RuntimeError, SeqId};
 
 #[test]
 fn free_pages_are_taken_lowest_first() {
-    let mut pages = Pages::new(6);
+    let mut pages = Pages::new(6, 6);
     let [a, b] = [(); 2].map(|()| pages.create());
     pages.reserve(a, 3 * PAGE_POSITIONS).unwrap();
     pages.reserve(b, PAGE_POSITIONS).unwrap();
@@ -22,7 +22,7 @@ fn free_pages_are_taken_lowest_first() {
 
 #[test]
 fn whole_shared_pages_are_never_copied() {
-    let mut pages = Pages::new(6);
+    let mut pages = Pages::new(6, 6);
     let a = pages.create();
     pages.reserve(a, 64).unwrap();
     pages.advance(a, 64).unwrap();
@@ -61,7 +61,7 @@ struct World {
 fn walk(u: &mut Unstructured) -> Result<()> {
     let count = u.int_in_range(1..=12)?;
     let mut world = World {
-        pages: Pages::new(count),
+        pages: Pages::new(count, count),
         cells: vec![[0; PAGE_POSITIONS]; count],
         sequences: BTreeMap::new(),
         written: 0,
