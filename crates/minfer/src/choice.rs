@@ -20,8 +20,13 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    /// Refuses settings that make no sense or name tokens that there are not.
-    pub fn new(tokenizer: &Tokenizer, prompt: &[u32], options: &GenerateOptions) -> Result<Choice, Error> {
+    /// For at most so many choices. Refuses settings that make no sense or name tokens that there are not.
+    pub fn new(
+        tokenizer: &Tokenizer,
+        prompt: &[u32],
+        most: usize,
+        options: &GenerateOptions,
+    ) -> Result<Choice, Error> {
         let n_vocab = tokenizer.n_vocab();
         let mut settings = options.sampling.clone();
         // Known before the prompt is read, so said before it is.
@@ -32,10 +37,12 @@ impl Choice {
         if options.ignore_eos {
             settings.logit_bias.extend(tokenizer.eog().iter().map(|id| (*id, f32::NEG_INFINITY)));
         }
+        let mut history = Vec::with_capacity(prompt.len() + most);
+        history.extend_from_slice(prompt);
         Ok(Choice {
             sampler: Sampler::new(settings)?,
             n_vocab,
-            history: prompt.to_vec(),
+            history,
             position: 0,
             n_logprobs: options.logprobs,
             logprobs: Vec::new(),

@@ -113,8 +113,9 @@ impl Session {
         if prompt.len() > n_ctx {
             return Err(Error::PromptTooLong { prompt: prompt.len(), n_ctx });
         }
-        let choice = Choice::new(self.model.tokenizer(), prompt, options)?;
-        let answer = Answer::new(choice, StopMatcher::new(&options.stop)?);
+        let most = (n_ctx - prompt.len() + 1).min(options.n_predict.unwrap_or(usize::MAX));
+        let choice = Choice::new(self.model.tokenizer(), prompt, most, options)?;
+        let answer = Answer::new(choice, most, StopMatcher::new(&options.stop)?);
         let seq = self.engine.create();
         let answer = self.answer(seq, prompt, options, answer, sink);
         if let Ok(generation) = &answer {
@@ -223,12 +224,13 @@ struct Answer {
 }
 
 impl Answer {
-    fn new(choice: Choice, stops: StopMatcher) -> Answer {
+    /// An answer of at most so many tokens.
+    fn new(choice: Choice, most: usize, stops: StopMatcher) -> Answer {
         Answer {
             choice,
             decoder: StreamDecoder::new(),
             stops,
-            tokens: Vec::new(),
+            tokens: Vec::with_capacity(most),
             text: String::new(),
             prompt_time: Duration::ZERO,
             first_token_at: None,
@@ -243,23 +245,16 @@ impl Answer {
 
     /// Bytes of a token: what is whole characters by now, and cannot be the beginning of a stop text, is given out.
     fn decode(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> ControlFlow<()> {
-        let piece = self.decoder.push(bytes);
-        let (piece, _) = self.stops.push(&piece);
-        self.give(&piece, sink)
+        let (piece, _) = self.stops.push(self.decoder.push(bytes));
+        give(&mut self.text, piece, sink)
     }
 
     /// What was held back; whether it is a stop text after all. The answer ends here, whatever the sink says.
     fn give_rest(&mut self, sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> bool {
-        let (piece, stopped) = self.stops.push(&self.decoder.finish());
-        let rest = piece + &self.stops.finish();
-        let _ = self.give(&rest, sink);
+        let (piece, stopped) = self.stops.push(self.decoder.finish());
+        let rest = piece.to_owned() + self.stops.finish();
+        let _ = give(&mut self.text, &rest, sink);
         stopped
-    }
-
-    /// Text goes to the caller and to the answer.
-    fn give(&mut self, piece: &str, sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> ControlFlow<()> {
-        self.text.push_str(piece);
-        if piece.is_empty() { ControlFlow::Continue(()) } else { sink(Event::Text(piece)) }
     }
 
     fn finish(self, finish_reason: FinishReason) -> Generation {
@@ -277,4 +272,10 @@ impl Answer {
             memory: Memory::default(),
         }
     }
+}
+
+/// Text goes to the caller and to the answer.
+fn give(text: &mut String, piece: &str, sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> ControlFlow<()> {
+    text.push_str(piece);
+    if piece.is_empty() { ControlFlow::Continue(()) } else { sink(Event::Text(piece)) }
 }

@@ -1,6 +1,7 @@
 //! Stop strings in text that arrives in pieces.
 
 use crate::Error;
+use crate::stream::ROOM;
 
 /// Finds the first stop string in a text that grows, and holds back only what may be the beginning
 /// of one.
@@ -11,15 +12,15 @@ use crate::Error;
 ///
 /// ```
 /// let mut stops = text::StopMatcher::new(&["two three"])?;
-/// assert_eq!(stops.push("one tw"), ("one ".to_owned(), false));
-/// assert_eq!(stops.push("o thr"), (String::new(), false));
-/// assert_eq!(stops.push("ee four"), (String::new(), true));
+/// assert_eq!(stops.push("one tw"), ("one ", false));
+/// assert_eq!(stops.push("o thr"), ("", false));
+/// assert_eq!(stops.push("ee four"), ("", true));
 /// # Ok::<(), text::Error>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct StopMatcher {
     stops: Vec<Stop>,
-    // What was not given out yet is `text[done..]`; what lies before goes when it is the larger part.
+    // What was not given out yet is `text[done..]`; what lies before goes with a later push, when it is the larger part.
     text: String,
     done: usize,
     stopped: bool,
@@ -38,7 +39,7 @@ impl StopMatcher {
         });
         Ok(StopMatcher {
             stops: stops.collect::<Result<_, _>>()?,
-            text: String::new(),
+            text: String::with_capacity(2 * ROOM),
             done: 0,
             stopped: false,
         })
@@ -46,9 +47,10 @@ impl StopMatcher {
 
     /// Takes the next text; returns what can be given out now, and whether a stop string is complete.
     /// Nothing of it nor after it is ever given out.
-    pub fn push(&mut self, text: &str) -> (String, bool) {
+    pub fn push(&mut self, text: &str) -> (&str, bool) {
+        self.drop_done();
         if self.stopped {
-            return (String::new(), true);
+            return ("", true);
         }
         let start = self.text.len();
         self.text.push_str(text);
@@ -56,10 +58,9 @@ impl StopMatcher {
             self.stops.iter_mut().for_each(|stop| stop.step(byte));
             let complete = self.stops.iter().filter(|stop| stop.is_complete());
             if let Some(length) = complete.map(|stop| stop.text.len()).max() {
-                let before = self.take(start + at + 1 - length);
-                self.reset();
+                let end = start + at + 1 - length;
                 self.stopped = true;
-                return (before, true);
+                return (self.take(end), true);
             }
         }
         let held = self.stops.iter().map(|stop| stop.matched).max().unwrap_or(0);
@@ -67,11 +68,14 @@ impl StopMatcher {
     }
 
     /// Ends the text: returns what was held back. The matcher is as new afterwards.
-    pub fn finish(&mut self) -> String {
-        let rest = self.take(self.text.len());
-        self.reset();
+    pub fn finish(&mut self) -> &str {
+        self.drop_done();
+        if self.stopped {
+            self.done = self.text.len();
+        }
         self.stopped = false;
-        rest
+        self.stops.iter_mut().for_each(|stop| stop.matched = 0);
+        self.take(self.text.len())
     }
 
     /// Whether a stop string was found.
@@ -81,20 +85,16 @@ impl StopMatcher {
 
     /// What was not given out up to `end`. A stop string begins with the beginning of a character,
     /// so that `end` is one.
-    fn take(&mut self, end: usize) -> String {
-        let out = self.text[self.done..end].to_owned();
-        self.done = end;
+    fn take(&mut self, end: usize) -> &str {
+        let start = std::mem::replace(&mut self.done, end);
+        &self.text[start..end]
+    }
+
+    fn drop_done(&mut self) {
         if self.done > self.text.len() / 2 {
             self.text.drain(..self.done);
             self.done = 0;
         }
-        out
-    }
-
-    fn reset(&mut self) {
-        self.text.clear();
-        self.done = 0;
-        self.stops.iter_mut().for_each(|stop| stop.matched = 0);
     }
 }
 

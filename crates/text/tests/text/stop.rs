@@ -7,11 +7,11 @@ fn run(stops: &[&str], pieces: &[&str]) -> String {
     let mut out = String::new();
     for piece in pieces {
         let (text, stopped) = matcher.push(piece);
-        assert_eq!(matcher.stopped(), stopped);
-        out.push_str(&text);
+        out.push_str(text);
         out.push(if stopped { '!' } else { '|' });
+        assert_eq!(matcher.stopped(), stopped);
     }
-    out + &matcher.finish()
+    out + matcher.finish()
 }
 
 #[test]
@@ -57,8 +57,8 @@ fn a_stop_string_may_be_split_inside_a_character() {
     let bytes: Vec<&[u8]> = vec![b"ok \xF0", b"\x9F\xA6", b"\x99", b" e", b"nd", b"!"];
     let mut stops = Vec::new();
     for part in bytes {
-        let (text, stopped) = matcher.push(&decoder.push(part));
-        out.push_str(&text);
+        let (text, stopped) = matcher.push(decoder.push(part));
+        out.push_str(text);
         stops.push(stopped);
     }
     assert_eq!(out, "ok ");
@@ -77,11 +77,11 @@ fn an_empty_stop_string_is_refused() {
 #[test]
 fn a_matcher_is_as_new_after_the_end() {
     let mut matcher = StopMatcher::new(&["ab"]).unwrap();
-    assert_eq!(matcher.push("xab"), ("x".to_owned(), true));
+    assert_eq!(matcher.push("xab"), ("x", true));
     assert_eq!(matcher.finish(), "");
-    assert_eq!(matcher.push("xa"), ("x".to_owned(), false));
+    assert_eq!(matcher.push("xa"), ("x", false));
     assert_eq!(matcher.finish(), "a");
-    assert_eq!(matcher.push("b"), ("b".to_owned(), false));
+    assert_eq!(matcher.push("b"), ("b", false));
 }
 
 /// The text up to the stop string that ends first, the longest among those that end there.
@@ -115,10 +115,10 @@ fn in_pieces_and_as_a_whole_the_text_is_the_same() {
             while !rest.is_char_boundary(end) {
                 end += 1;
             }
-            out.push_str(&matcher.push(&rest[..end]).0);
+            out.push_str(matcher.push(&rest[..end]).0);
             rest = &rest[end..];
         }
-        out.push_str(&matcher.finish());
+        out.push_str(matcher.finish());
         assert_eq!(out, plain(&stops, &text), "{stops:?} in {text:?}");
         Ok(())
     });

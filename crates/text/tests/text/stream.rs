@@ -4,8 +4,8 @@ use text::StreamDecoder;
 /// Pushes each part and ends the stream; the outputs in order.
 fn check(parts: &[&[u8]], expected: &[&str]) {
     let mut decoder = StreamDecoder::new();
-    let mut outputs: Vec<String> = parts.iter().map(|part| decoder.push(part)).collect();
-    outputs.push(decoder.finish());
+    let mut outputs: Vec<String> = parts.iter().map(|part| decoder.push(part).to_owned()).collect();
+    outputs.push(decoder.finish().to_owned());
     assert_eq!(outputs, expected);
 }
 
@@ -58,10 +58,10 @@ fn outputs_joined_are_the_text_as_a_whole() {
         let mut rest = bytes.as_slice();
         while !rest.is_empty() {
             let (part, after) = rest.split_at(u.int_in_range(1..=rest.len().min(4))?);
-            text.push_str(&decoder.push(part));
+            text.push_str(decoder.push(part));
             rest = after;
         }
-        text.push_str(&decoder.finish());
+        text.push_str(decoder.finish());
         assert_eq!(text, String::from_utf8_lossy(&bytes));
         Ok(())
     });
