@@ -14,6 +14,8 @@ pub enum Isa {
     AvxVnni,
     /// AVX-512 (F, BW, DQ, VL) with VNNI.
     Avx512,
+    /// NEON with dot products of bytes, of 64-bit ARM.
+    Neon,
 }
 
 /// A name that is no instruction set.
@@ -25,8 +27,8 @@ pub struct UnknownIsa {
 }
 
 impl Isa {
-    /// All tiers, the slowest first.
-    pub const ALL: [Isa; 4] = [Isa::Scalar, Isa::Avx2, Isa::AvxVnni, Isa::Avx512];
+    /// All tiers, of those of one architecture the slowest first.
+    pub const ALL: [Isa; 5] = [Isa::Scalar, Isa::Avx2, Isa::AvxVnni, Isa::Avx512, Isa::Neon];
 
     /// The best tier that the CPU and the operating system support.
     pub fn detect() -> Isa {
@@ -43,6 +45,7 @@ impl Isa {
             Isa::Avx2 => avx2_available(),
             Isa::AvxVnni => avx_vnni_available(),
             Isa::Avx512 => avx512_available(),
+            Isa::Neon => neon_available(),
         }
     }
 
@@ -51,6 +54,7 @@ impl Isa {
         match self {
             Isa::Scalar => Isa::Scalar,
             Isa::Avx2 | Isa::AvxVnni | Isa::Avx512 => Isa::Avx2,
+            Isa::Neon => Isa::Neon,
         }
     }
 
@@ -61,6 +65,7 @@ impl Isa {
             Isa::Avx2 => "avx2",
             Isa::AvxVnni => "avx-vnni",
             Isa::Avx512 => "avx512",
+            Isa::Neon => "neon",
         }
     }
 }
@@ -145,6 +150,22 @@ fn avx512_available() -> Result<(), &'static str> {
     Err("AVX-512 exists on x86-64 only")
 }
 
+#[cfg(target_arch = "aarch64")]
+fn neon_available() -> Result<(), &'static str> {
+    if !std::arch::is_aarch64_feature_detected!("neon") {
+        return Err("the CPU lacks NEON");
+    }
+    if !std::arch::is_aarch64_feature_detected!("dotprod") {
+        return Err("the CPU lacks dot products of bytes");
+    }
+    Ok(())
+}
+
+#[cfg(not(target_arch = "aarch64"))]
+fn neon_available() -> Result<(), &'static str> {
+    Err("NEON exists on ARM (aarch64) only")
+}
+
 impl fmt::Display for Isa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -178,7 +199,8 @@ mod tests {
     #[test]
     fn an_unknown_name_is_answered_with_the_known_ones() {
         let error = "sse9".parse::<Isa>().unwrap_err();
-        let expected = "unknown instruction set \"sse9\": expected one of scalar, avx2, avx-vnni, avx512";
+        let expected =
+            "unknown instruction set \"sse9\": expected one of scalar, avx2, avx-vnni, avx512, neon";
         assert_eq!(error.to_string(), expected);
     }
 

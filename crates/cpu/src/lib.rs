@@ -22,6 +22,8 @@ pub mod norm;
 pub mod pool;
 pub mod quantize;
 pub mod rope;
+#[cfg(target_arch = "aarch64")]
+mod sdot;
 
 pub use crate::backend::Cpu;
 pub use device::CpuDevice;

@@ -9,6 +9,8 @@ use crate::isa::Isa;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 
 /// Inputs in a block.
 const BLOCK: usize = 32;
@@ -39,6 +41,12 @@ pub unsafe fn quantize_blocks(isa: Isa, x: &[f32], row: *mut u8, cols: usize, fi
             // SAFETY: the caller grants the blocks, which were checked to lie in the row; the CPU has the
             // instructions.
             unsafe { avx2::quantize(x, row, first_block) }
+        }
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon => {
+            assert_eq!(isa.is_available(), Ok(()));
+            // SAFETY: as above.
+            unsafe { neon::quantize(x, row, first_block) }
         }
         // SAFETY: as above.
         _ => unsafe { quantize_scalar(x, row, first_block) },

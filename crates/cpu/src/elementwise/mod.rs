@@ -2,6 +2,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 
 use crate::isa::Isa;
 use crate::math::{fma, gelu, silu, soft_cap};
@@ -12,7 +14,7 @@ use crate::math::{fma, gelu, silu, soft_cap};
 /// `a` and `b` are valid for reads and `out` for writes of `n` elements; `out` equals `a` or `b`, or
 /// overlaps neither. The CPU can run `isa`.
 pub unsafe fn add(isa: Isa, a: *const f32, b: *const f32, out: *mut f32, n: usize) {
-    // SAFETY: the caller's promise; that covers AVX2.
+    // SAFETY: the caller's promise; that covers the instructions.
     unsafe {
         match isa.base() {
             #[cfg(target_arch = "x86_64")]
@@ -43,7 +45,7 @@ pub unsafe fn add_rows(
     rows: usize,
     n: usize,
 ) {
-    // SAFETY: the caller's promise; that covers AVX2.
+    // SAFETY: the caller's promise; that covers the instructions.
     unsafe {
         match isa.base() {
             #[cfg(target_arch = "x86_64")]
@@ -63,11 +65,13 @@ pub unsafe fn add_rows(
 /// # Safety
 /// As [`add`].
 pub unsafe fn swiglu(isa: Isa, gate: *const f32, up: *const f32, out: *mut f32, n: usize) {
-    // SAFETY: the caller's promise; that covers AVX2.
+    // SAFETY: the caller's promise; that covers the instructions.
     unsafe {
         match isa.base() {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => avx2::swiglu(gate, up, out, n),
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => neon::swiglu(gate, up, out, n),
             _ => each(gate, up, out, 0..n, |gate, up| silu(gate) * up),
         }
     }
@@ -78,11 +82,13 @@ pub unsafe fn swiglu(isa: Isa, gate: *const f32, up: *const f32, out: *mut f32, 
 /// # Safety
 /// As [`add`].
 pub unsafe fn geglu(isa: Isa, gate: *const f32, up: *const f32, out: *mut f32, n: usize) {
-    // SAFETY: the caller's promise; that covers AVX2.
+    // SAFETY: the caller's promise; that covers the instructions.
     unsafe {
         match isa.base() {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => avx2::geglu(gate, up, out, n),
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => neon::geglu(gate, up, out, n),
             _ => each(gate, up, out, 0..n, |gate, up| gelu(gate) * up),
         }
     }
@@ -102,7 +108,7 @@ pub unsafe fn scale(x: *const f32, factor: f32, out: *mut f32, n: usize) {
 /// # Safety
 /// As [`add`].
 pub unsafe fn add_scaled(isa: Isa, x: *const f32, y: *const f32, factor: f32, out: *mut f32, n: usize) {
-    // SAFETY: the caller's promise; that covers AVX2.
+    // SAFETY: the caller's promise; that covers the instructions.
     unsafe {
         match isa.base() {
             #[cfg(target_arch = "x86_64")]
@@ -117,11 +123,13 @@ pub unsafe fn add_scaled(isa: Isa, x: *const f32, y: *const f32, factor: f32, ou
 /// # Safety
 /// As [`add`], without `b`.
 pub unsafe fn cap(isa: Isa, x: *const f32, cap: f32, out: *mut f32, n: usize) {
-    // SAFETY: the caller's promise; that covers AVX2.
+    // SAFETY: the caller's promise; that covers the instructions.
     unsafe {
         match isa.base() {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => avx2::cap(x, cap, out, n),
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => neon::cap(x, cap, out, n),
             _ => each(x, x, out, 0..n, |x, _| soft_cap(x, cap)),
         }
     }

@@ -2,6 +2,8 @@
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
+#[cfg(target_arch = "aarch64")]
+pub(crate) mod neon;
 mod scalar;
 pub(crate) mod types;
 
@@ -23,16 +25,22 @@ pub use types::{KV_TYPES, kv_row_bytes};
 /// can run `isa`.
 pub unsafe fn store_row(isa: Isa, dtype: DType, src: *const f32, head_dim: usize, dst: *mut u8) {
     let bytes = kv_row_bytes(dtype, head_dim);
-    // SAFETY: the caller's promise; that covers AVX2.
+    // SAFETY: the caller's promise; that covers the instructions.
     unsafe {
         match (dtype, isa.base()) {
             (DType::F32, _) => src.cast::<u8>().copy_to_nonoverlapping(dst, bytes),
             #[cfg(target_arch = "x86_64")]
             (DType::F16, Isa::Avx2) => avx2::store_f16(src, head_dim, dst.cast()),
+            #[cfg(target_arch = "aarch64")]
+            (DType::F16, Isa::Neon) => neon::store_f16(src, head_dim, dst.cast()),
             #[cfg(target_arch = "x86_64")]
             (DType::BF16, Isa::Avx2) => avx2::store_bf16(src, head_dim, dst.cast()),
+            #[cfg(target_arch = "aarch64")]
+            (DType::BF16, Isa::Neon) => neon::store_bf16(src, head_dim, dst.cast()),
             #[cfg(target_arch = "x86_64")]
             (DType::Q8_0, Isa::Avx2) => avx2::store_q8_0(src, head_dim / BLOCK, dst),
+            #[cfg(target_arch = "aarch64")]
+            (DType::Q8_0, Isa::Neon) => neon::store_q8_0(src, head_dim / BLOCK, dst),
             #[cfg(target_arch = "x86_64")]
             (DType::Q4_0, Isa::Avx2) => avx2::store_q4_0(src, head_dim / BLOCK, dst),
             (DType::F16, _) => scalar::store_f16(src, dst.cast(), 0..head_dim),
@@ -52,18 +60,26 @@ pub unsafe fn store_row(isa: Isa, dtype: DType, src: *const f32, head_dim: usize
 /// can run `isa`.
 pub unsafe fn load_row(isa: Isa, dtype: DType, src: *const u8, head_dim: usize, dst: *mut f32) {
     let bytes = kv_row_bytes(dtype, head_dim);
-    // SAFETY: the caller's promise; that covers AVX2.
+    // SAFETY: the caller's promise; that covers the instructions.
     unsafe {
         match (dtype, isa.base()) {
             (DType::F32, _) => src.copy_to_nonoverlapping(dst.cast(), bytes),
             #[cfg(target_arch = "x86_64")]
             (DType::F16, Isa::Avx2) => avx2::load_f16(src.cast(), head_dim, dst),
+            #[cfg(target_arch = "aarch64")]
+            (DType::F16, Isa::Neon) => neon::load_f16(src.cast(), head_dim, dst),
             #[cfg(target_arch = "x86_64")]
             (DType::BF16, Isa::Avx2) => avx2::load_bf16(src.cast(), head_dim, dst),
+            #[cfg(target_arch = "aarch64")]
+            (DType::BF16, Isa::Neon) => neon::load_bf16(src.cast(), head_dim, dst),
             #[cfg(target_arch = "x86_64")]
             (DType::Q8_0, Isa::Avx2) => avx2::load_q8_0(src, head_dim / BLOCK, dst),
+            #[cfg(target_arch = "aarch64")]
+            (DType::Q8_0, Isa::Neon) => neon::load_q8_0(src, head_dim / BLOCK, dst),
             #[cfg(target_arch = "x86_64")]
             (DType::Q4_0, Isa::Avx2) => avx2::load_q4_0(src, head_dim / BLOCK, dst),
+            #[cfg(target_arch = "aarch64")]
+            (DType::Q4_0, Isa::Neon) => neon::load_q4_0(src, head_dim / BLOCK, dst),
             (DType::F16, _) => scalar::load_f16(src.cast(), dst, 0..head_dim),
             (DType::BF16, _) => scalar::load_bf16(src.cast(), dst, 0..head_dim),
             (DType::Q8_0, _) => scalar::load_q8_0(src, head_dim / BLOCK, dst),

@@ -2,6 +2,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod int8;
+#[cfg(target_arch = "aarch64")]
+mod int8_neon;
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -61,14 +63,20 @@ type Block = fn() -> (i32, u64);
 fn int8_block(isa: Isa) -> Option<Block> {
     isa.is_available().ok()?;
     match isa {
-        Isa::Scalar => None,
+        Isa::Scalar | Isa::Neon => None,
         Isa::Avx2 => Some(int8::avx2),
         Isa::AvxVnni => Some(int8::avx_vnni),
         Isa::Avx512 => Some(int8::avx512),
     }
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+fn int8_block(isa: Isa) -> Option<Block> {
+    isa.is_available().ok()?;
+    (isa == Isa::Neon).then_some(int8_neon::neon)
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn int8_block(_: Isa) -> Option<Block> {
     None
 }

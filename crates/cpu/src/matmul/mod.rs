@@ -14,6 +14,8 @@ mod avx2;
 mod block32;
 mod dequantize;
 mod fma;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod scalar;
 mod super_block;
 
@@ -117,6 +119,14 @@ pub unsafe fn matmul(
         }
         #[cfg(not(target_arch = "x86_64"))]
         Isa::Avx2 | Isa::AvxVnni | Isa::Avx512 => unreachable!("{:?}", isa.is_available()),
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon => {
+            assert_eq!(isa.is_available(), Ok(()));
+            // SAFETY: as above.
+            unsafe { neon::matmul(w, rows, x, y, scratch) }
+        }
+        #[cfg(not(target_arch = "aarch64"))]
+        Isa::Neon => unreachable!("{:?}", isa.is_available()),
     }
 }
 
@@ -132,6 +142,10 @@ pub fn scratch_bytes(isa: Isa, dtype: DType, cols: usize, tokens: usize) -> usiz
         Isa::Avx2 | Isa::AvxVnni | Isa::Avx512 => {
             unreachable!("{:?}, {dtype}, {cols}, {tokens}", isa.is_available())
         }
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon => neon::scratch_bytes(dtype, cols, tokens),
+        #[cfg(not(target_arch = "aarch64"))]
+        Isa::Neon => unreachable!("{:?}, {dtype}, {cols}, {tokens}", isa.is_available()),
     }
 }
 

@@ -2,6 +2,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 
 use crate::isa::Isa;
 use crate::math::{LANES, fma, tree};
@@ -24,11 +26,13 @@ pub fn rms_norm_row(isa: Isa, x: &[f32], w: &[f32], eps: f32, out: &mut [f32]) {
 /// not overlap. The CPU can run `isa`.
 pub unsafe fn rms_norm_row_raw(isa: Isa, x: *const f32, w: &[f32], eps: f32, out: *mut f32) {
     assert!(!w.is_empty());
-    // SAFETY: the caller's promise; that covers AVX2.
+    // SAFETY: the caller's promise; that covers the instructions.
     unsafe {
         match isa.base() {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => avx2::rms_norm_row(x, w, eps, out),
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon => neon::rms_norm_row(x, w, eps, out),
             _ => scalar(x, w, eps, out),
         }
     }

@@ -2,6 +2,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 
 use graph::op::RopeScaling;
 
@@ -85,6 +87,8 @@ pub unsafe fn rope_row(
             match isa.base() {
                 #[cfg(target_arch = "x86_64")]
                 Isa::Avx2 => avx2::turn(x, pairs, cos, sin),
+                #[cfg(target_arch = "aarch64")]
+                Isa::Neon => neon::turn(x, pairs, cos, sin),
                 _ => turn(x, pairs, cos, sin, 0),
             }
         }

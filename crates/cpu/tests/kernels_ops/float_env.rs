@@ -1,4 +1,5 @@
 use cpu::float_env::FloatEnv;
+#[cfg(target_arch = "x86_64")]
 use cpu::pool::ThreadPool;
 
 /// Half of the smallest normal number, computed when the program runs.
