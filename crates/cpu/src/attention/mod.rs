@@ -6,6 +6,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod part;
 mod scalar;
 mod scratch;
@@ -171,11 +173,13 @@ pub unsafe fn attention(
     assert!(task.window != Some(0));
     let bytes = attention_scratch_bytes(isa, task.head_dim, task.group(), tokens.len());
     assert!(scratch.len() >= bytes);
-    // SAFETY: the caller's promise; that covers AVX2.
+    // SAFETY: the caller's promise; that covers the instructions.
     unsafe {
         match isa.base() {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => avx2::attention(task, tokens, kv_head, scratch),
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon if neon::takes(task.head_dim) => neon::attention(task, tokens, kv_head, scratch),
             _ => scalar::attention(task, tokens, kv_head, scratch),
         }
     }
@@ -188,6 +192,8 @@ pub fn attention_scratch_bytes(isa: Isa, head_dim: usize, group: usize, tokens: 
     match isa.base() {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => avx2::scratch_bytes(head_dim, group * tokens),
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon if neon::takes(head_dim) => neon::scratch_bytes(head_dim, group * tokens),
         _ => scalar::scratch_bytes(head_dim, group, tokens),
     }
 }
@@ -202,6 +208,8 @@ pub fn range_scratch_bytes(isa: Isa, head_dim: usize, rows: usize) -> usize {
     match isa.base() {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => avx2::range_scratch_bytes(head_dim, rows),
+        #[cfg(target_arch = "aarch64")]
+        Isa::Neon if neon::takes(head_dim) => neon::range_scratch_bytes(head_dim, rows),
         _ => scalar::range_scratch_bytes(head_dim),
     }
 }
@@ -226,11 +234,15 @@ pub unsafe fn attention_range(
     assert!(task.sequences[tokens.clone()].iter().all(|s| *s == task.sequences[tokens.start]));
     assert!(scratch.len() >= range_scratch_bytes(isa, task.head_dim, rows));
     let mut part = Part::new(part, task.head_dim, rows);
-    // SAFETY: the caller's promise; that covers AVX2.
+    // SAFETY: the caller's promise; that covers the instructions.
     unsafe {
         match isa.base() {
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => avx2::range(task, tokens, kv_head, range, &mut part, scratch),
+            #[cfg(target_arch = "aarch64")]
+            Isa::Neon if neon::takes(task.head_dim) => {
+                neon::range(task, tokens, kv_head, range, &mut part, scratch)
+            }
             _ => scalar::range(task, tokens, kv_head, range, &mut part, scratch),
         }
     }
@@ -256,7 +268,7 @@ pub unsafe fn fold_part(isa: Isa, head_dim: usize, rows: usize, all: &mut [f32],
 /// As [`attention`].
 pub unsafe fn write_part(isa: Isa, task: &Attention, tokens: Range<usize>, kv_head: usize, part: &mut [f32]) {
     let part = Part::new(part, task.head_dim, tokens.len() * task.group());
-    // SAFETY: the caller's promise; that covers AVX2.
+    // SAFETY: the caller's promise; that covers the instructions.
     unsafe {
         match isa.base() {
             #[cfg(target_arch = "x86_64")]
