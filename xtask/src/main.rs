@@ -6,8 +6,8 @@ mod tidy;
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask check [--full]\n\
-    \n  check         formatting, house rules, lints, documentation, all tests, a real model\
-    \n  check --full  also AddressSanitizer, fuzzing, aarch64 under qemu, all models, perplexities\n";
+    \n  check         formatting, house rules, lints, documentation, all tests, aarch64 under qemu, a real model\
+    \n  check --full  also AddressSanitizer, fuzzing, all models, perplexities\n";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
