@@ -60,13 +60,8 @@ fn emulated() -> Result<(), String> {
     // Debian's compiler may have the target where rustup's does not.
     let debian = !rustup && Path::new("/usr/lib/rustlib").join(AARCH64).exists();
     let has = |tool| Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
-    let missing = match () {
-        () if !rustup && !debian => AARCH64,
-        () if !has(LINKER) => LINKER,
-        () if !has(QEMU) => QEMU,
-        () => "",
-    };
-    if !missing.is_empty() {
+    let needed = [(AARCH64, rustup || debian), (LINKER, has(LINKER)), (QEMU, has(QEMU))];
+    if let Some((missing, _)) = needed.into_iter().find(|(_, there)| !there) {
         eprintln!("== {WHAT}: SKIPPED, there is no {missing}");
         return Ok(());
     }
