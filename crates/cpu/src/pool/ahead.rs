@@ -3,8 +3,8 @@
 //! Between two products of a token the memory would idle while one thread rotates, normalises and attends. A thread that
 //! waits spends the time on this instead.
 
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// Bytes for each thread: what is not used by then must not have driven out what is.
 const BYTES: usize = 192 << 10;

@@ -23,6 +23,20 @@ pub struct Limits {
     pub bandwidth: Option<f64>,
     /// Operations on bytes a second.
     pub int8: Option<f64>,
+    /// The part of the mapped file on large pages: from small ones reading is slower.
+    pub large_file_pages: Option<f64>,
+}
+
+impl Limits {
+    /// The higher of both limits; the later state of the file.
+    pub fn or_better(self, later: Limits) -> Limits {
+        let higher = |a: Option<f64>, b: Option<f64>| a.into_iter().chain(b).reduce(f64::max);
+        Limits {
+            bandwidth: higher(self.bandwidth, later.bandwidth),
+            int8: higher(self.int8, later.int8),
+            large_file_pages: later.large_file_pages,
+        }
+    }
 }
 
 impl Outcome {
@@ -65,6 +79,7 @@ pub fn to_json(outcomes: &[Outcome], limits: &Limits) -> Json {
             row["limits"] = json!({
                 "bandwidth_bytes_per_s": limits.bandwidth,
                 "int8_ops_per_s": limits.int8,
+                "large_file_pages": limits.large_file_pages,
                 "share_of_bandwidth": bandwidth,
                 "share_of_int8": int8,
             });

@@ -155,7 +155,7 @@ unsafe fn tile<T: Block32, const N: usize>(
                     let x = _mm256_set1_epi32(x);
                     for v in 0..2 {
                         let products = _mm256_maddubs_epi16(weights[v], x);
-                        let first = GROUP % groups == 0;
+                        let first = GROUP.is_multiple_of(groups);
                         sums[t][v] = in_register(if first { products } else { _mm256_add_epi16(sums[t][v], products) });
                     }
                 }
