@@ -26,7 +26,8 @@ pub struct SessionOptions {
     /// Tokens of a batch that logits are computed after; at least one a sequence. Who scores whole texts sets it to
     /// `n_ubatch`: batches are cut so that no more are asked for.
     pub n_outputs: usize,
-    /// Rows of logits that are computed at a time.
+    /// Rows of logits that are computed at a time; at least one a sequence, so that sequences that go on together read
+    /// the head's weights once.
     pub head_rows: usize,
     /// Type of cached keys, one of [`KV_TYPES`].
     pub type_k: DType,
@@ -171,7 +172,7 @@ pub(crate) fn params(model: &Model, options: &SessionOptions) -> Result<Params, 
         n_seq: options.n_seq,
         n_ubatch,
         n_outputs: options.n_outputs.max(options.n_seq).min(n_ubatch),
-        head_rows: options.head_rows,
+        head_rows: options.head_rows.max(options.n_seq.min(n_ubatch)),
         fusions: options.fusions,
         verify: Verify::Off,
     })

@@ -29,7 +29,7 @@ struct Report {
 pub fn run(args: PlanArgs, machine: &MachineArgs) -> Result<()> {
     let model = load(&args.model, &args.engine.load)?;
     let asked = session_options(&model, &args.engine, machine, args.tokens.unwrap_or(0))?;
-    let options = SessionOptions { n_seq: args.parallel, n_outputs: args.parallel, memory: None, ..asked };
+    let options = SessionOptions { n_seq: args.parallel, memory: None, ..asked };
     let threads = threads(machine);
     let plan = model.plan(&options, threads, args.tokens)?;
     let limit = limit(&args);

@@ -31,7 +31,7 @@ pub fn run(args: BenchArgs, machine: &MachineArgs) -> Result<()> {
         options.n_ctx
     );
     let n_seq = tests.iter().map(|t| t.sequences).max().unwrap_or(1);
-    let options = SessionOptions { n_seq, n_outputs: n_seq, head_rows: n_seq, ..options };
+    let options = SessionOptions { n_seq, ..options };
     let mut session = session(&model, &args.engine, machine, &options)?;
     let n_vocab = model.config().n_vocab as u32;
     let mut limits = if args.limits { limits(machine, &session) } else { Limits::default() };
