@@ -97,7 +97,7 @@ pub struct Node {
 /// Memory that outlives every run: rows of one layer's cache, kept by pages of positions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Region {
-    /// `kv.N.k` or `kv.N.v`.
+    /// `kv.N.k` or `kv.N.v`; `kv.k` and `kv.v` where all layers use one after the other.
     pub name: String,
     /// The layer that declares it.
     pub layer: usize,

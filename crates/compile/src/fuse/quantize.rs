@@ -1,8 +1,8 @@
-//! `norm -> quantize` and `swiglu -> quantize`: the rows are written as A32 at once.
+//! `norm -> quantize`, `swiglu -> quantize` and `gelu -> quantize`: the rows are written as A32 at once.
 
 use graph::{
     DType, Op,
-    op::{AddNorm, Glu, RmsNorm},
+    op::{AddNorm, Gelu, Glu, RmsNorm},
 };
 
 use super::Pass;
@@ -19,6 +19,7 @@ pub(super) fn apply(pass: &mut Pass) {
         let to = DType::A32;
         let op: Op = match &writer.op {
             Op::RmsNorm(norm) => RmsNorm { to, ..norm.clone() }.into(),
+            Op::Gelu(_) => Gelu { to }.into(),
             Op::Glu(glu) => Glu { to, ..glu.clone() }.into(),
             Op::AddNorm(norm) if writer.outputs[1] == x => AddNorm { to, ..norm.clone() }.into(),
             _ => continue,

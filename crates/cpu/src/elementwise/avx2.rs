@@ -73,6 +73,20 @@ pub unsafe fn geglu(gate: *const f32, up: *const f32, out: *mut f32, n: usize) {
 }
 
 /// # Safety
+/// As [`super::gelu_row`], on a CPU with AVX2 and FMA.
+#[target_feature(enable = "avx2,fma,f16c")]
+pub unsafe fn gelu_row(x: *const f32, out: *mut f32, n: usize) {
+    let whole = n / 8 * 8;
+    // SAFETY: the elements are below n.
+    unsafe {
+        for i in (0..whole).step_by(8) {
+            _mm256_storeu_ps(out.add(i), gelu(_mm256_loadu_ps(x.add(i))));
+        }
+        each(x, x, out, whole..n, |x, _| math::gelu(x));
+    }
+}
+
+/// # Safety
 /// As [`super::cap`], on a CPU with AVX2 and FMA.
 #[target_feature(enable = "avx2,fma,f16c")]
 pub unsafe fn cap(x: *const f32, cap: f32, out: *mut f32, n: usize) {

@@ -94,6 +94,21 @@ pub unsafe fn geglu(isa: Isa, gate: *const f32, up: *const f32, out: *mut f32, n
     }
 }
 
+/// `out = gelu(x)`, GELU in its tanh form.
+///
+/// # Safety
+/// As [`add`], without `b`.
+pub unsafe fn gelu_row(isa: Isa, x: *const f32, out: *mut f32, n: usize) {
+    // SAFETY: the caller's promise; that covers AVX2.
+    unsafe {
+        match isa.base() {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => avx2::gelu_row(x, out, n),
+            _ => each(x, x, out, 0..n, |x, _| gelu(x)),
+        }
+    }
+}
+
 /// `out = x * factor`. One multiplication vectorizes by itself, so there is one code for every tier.
 ///
 /// # Safety

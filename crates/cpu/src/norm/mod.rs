@@ -1,4 +1,4 @@
-//! RMS norm.
+//! RMS norm and layer norm.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -38,6 +38,34 @@ pub unsafe fn rms_norm_row_raw(isa: Isa, x: *const f32, w: &[f32], eps: f32, out
     }
 }
 
+/// Writes the layer norm of one row: `out = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + eps) * w + b`.
+///
+/// All have the same length, at least 1. NUMERICS has the exact expression.
+pub fn layer_norm_row(isa: Isa, x: &[f32], w: &[f32], b: &[f32], eps: f32, out: &mut [f32]) {
+    assert_eq!(x.len(), w.len());
+    assert_eq!(out.len(), w.len());
+    assert!(isa.is_available().is_ok());
+    // SAFETY: the slices have one length, the CPU can run `isa`, and `out` cannot overlap `x`.
+    unsafe { layer_norm_row_raw(isa, x.as_ptr(), w, b, eps, out.as_mut_ptr()) }
+}
+
+/// The same through pointers, so that `out` may be `x` itself.
+///
+/// # Safety
+/// As [`rms_norm_row_raw`].
+pub unsafe fn layer_norm_row_raw(isa: Isa, x: *const f32, w: &[f32], b: &[f32], eps: f32, out: *mut f32) {
+    assert!(!w.is_empty());
+    assert_eq!(b.len(), w.len());
+    // SAFETY: the caller's promise; that covers AVX2.
+    unsafe {
+        match isa.base() {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => avx2::layer_norm_row(x, w, b, eps, out),
+            _ => layer_scalar(x, w, b, eps, out),
+        }
+    }
+}
+
 /// The factor of a row of `n` elements whose squares add up to `sum`.
 fn factor(sum: f32, n: usize, eps: f32) -> f32 {
     1.0 / (sum / n as f32 + eps).sqrt()
@@ -56,5 +84,28 @@ unsafe fn scalar(x: *const f32, w: &[f32], eps: f32, out: *mut f32) {
     for k in 0..w.len() {
         // SAFETY: as above; an element is read before it is overwritten, and never again.
         unsafe { *out.add(k) = *x.add(k) * (r * w[k]) };
+    }
+}
+
+/// # Safety
+/// As [`layer_norm_row_raw`].
+unsafe fn layer_scalar(x: *const f32, w: &[f32], b: &[f32], eps: f32, out: *mut f32) {
+    let n = w.len();
+    let mut sums = [0.0; LANES];
+    for k in 0..n {
+        // SAFETY: k < w.len(), and x has as many elements.
+        sums[k % LANES] += unsafe { *x.add(k) };
+    }
+    let mean = tree(sums) / n as f32;
+    let mut squares = [0.0; LANES];
+    for k in 0..n {
+        // SAFETY: as above.
+        let d = unsafe { *x.add(k) } - mean;
+        squares[k % LANES] = fma(d, d, squares[k % LANES]);
+    }
+    let r = factor(tree(squares), n, eps);
+    for k in 0..n {
+        // SAFETY: as above; an element is read before it is overwritten, and never again.
+        unsafe { *out.add(k) = fma((*x.add(k) - mean) * r, w[k], b[k]) };
     }
 }

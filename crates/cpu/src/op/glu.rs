@@ -1,7 +1,7 @@
-//! `swiglu` and `geglu`.
+//! `swiglu`, `geglu` and `gelu`.
 
 use graph::DType;
-use graph::op::{Activation, Glu};
+use graph::op::{Activation, Gelu, Glu};
 
 use super::{Run, float_scratch};
 use crate::{Isa, elementwise, quantize};
@@ -20,6 +20,25 @@ pub(super) fn run(run: &Run, op: &Glu) {
                     let product = float_scratch(run.scratch(worker), n);
                     gated(run.isa, op.activation, gate, up, product.as_mut_ptr(), n);
                     quantize::quantize_blocks(run.isa, product, out.row(row), n, 0);
+                }
+            }
+        }
+    });
+}
+
+pub(super) fn gelu(run: &Run, op: &Gelu) {
+    let (x, out) = (run.input(0), run.output(0));
+    run.by_rows(out.count, x.row_bytes, &|first, end, worker| {
+        for row in first..end {
+            // SAFETY: rows of one length, each written by one thread, over itself at most; the scratch is
+            // the worker's own.
+            unsafe {
+                if op.to == DType::F32 {
+                    elementwise::gelu_row(run.isa, x.floats(row), out.floats(row), out.columns);
+                } else {
+                    let wide = float_scratch(run.scratch(worker), out.columns);
+                    elementwise::gelu_row(run.isa, x.floats(row), wide.as_mut_ptr(), out.columns);
+                    quantize::quantize_blocks(run.isa, wide, out.row(row), out.columns, 0);
                 }
             }
         }

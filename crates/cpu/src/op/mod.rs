@@ -55,6 +55,8 @@ pub(crate) fn supports(op: &Op, inputs: &[DType]) -> Result<(), String> {
         }
         Op::GetRows(_)
         | Op::RmsNorm(_)
+        | Op::LayerNorm(_)
+        | Op::Gelu(_)
         | Op::Quantize(_)
         | Op::RopeTable(_)
         | Op::Rope(_)
@@ -93,10 +95,12 @@ pub(crate) fn scratch_bytes_a_thread(
         Op::RmsNorm(op) => norm::scratch_bytes(op.to, inputs),
         Op::AddNorm(op) => norm::scratch_bytes(op.to, inputs),
         Op::Glu(op) => norm::scratch_bytes(op.to, inputs),
+        Op::Gelu(op) => norm::scratch_bytes(op.to, inputs),
         Op::GetRows(_)
         | Op::Quantize(_)
         | Op::RopeTable(_)
         | Op::Rope(_)
+        | Op::LayerNorm(_)
         | Op::Add(_)
         | Op::Scale(_)
         | Op::SoftCap(_)
@@ -112,6 +116,7 @@ impl<'a> Run<'a> {
         match &self.call.op {
             Op::GetRows(_) => get_rows::run(self)?,
             Op::RmsNorm(op) => norm::rms_norm(self, op),
+            Op::LayerNorm(op) => norm::layer_norm(self, op),
             Op::AddNorm(op) => norm::add_norm(self, op),
             Op::Quantize(_) => quantize::run(self),
             Op::MatMul(_) => mat_mul::run(self),
@@ -122,6 +127,7 @@ impl<'a> Run<'a> {
             Op::KvStore(op) => kv_store::run(self, op)?,
             Op::Attention(op) => attention::run(self, op)?,
             Op::Glu(op) => glu::run(self, op),
+            Op::Gelu(op) => glu::gelu(self, op),
             Op::Add(_) => add::run(self),
             Op::Scale(op) => scale::scale(self, op.factor),
             Op::SoftCap(op) => scale::soft_cap(self, op.cap),

@@ -1,8 +1,8 @@
-//! `rms_norm` and `add_norm`: a row at a time, written as f32 or quantized at once.
+//! `rms_norm`, `layer_norm` and `add_norm`: a row at a time, written as f32 or quantized at once.
 
 use graph::DType;
 use graph::Shape;
-use graph::op::{AddNorm, RmsNorm};
+use graph::op::{AddNorm, LayerNorm, RmsNorm};
 
 use super::{Rows, Run, float_scratch};
 use crate::{elementwise, norm, quantize};
@@ -19,6 +19,19 @@ pub(super) fn rms_norm(run: &Run, op: &RmsNorm) {
         for row in first..end {
             // SAFETY: rows of the input and output, each written by this thread alone.
             unsafe { norm_row(run, x.floats(row), weight, op.eps, &out, row, worker) }
+        }
+    });
+}
+
+pub(super) fn layer_norm(run: &Run, op: &LayerNorm) {
+    let (x, out) = (run.input(0), run.output(0));
+    let (weight, bias) = (run.input(1).float_row(0), run.input(2).float_row(0));
+    run.by_rows(x.count, x.row_bytes, &|first, end, _| {
+        for row in first..end {
+            // SAFETY: rows of the input and output, each written by this thread alone, over itself at most.
+            unsafe {
+                norm::layer_norm_row_raw(run.isa, x.floats(row), weight, bias, op.eps, out.floats(row));
+            }
         }
     });
 }

@@ -1,8 +1,8 @@
-use cpu::elementwise::{add, cap, geglu, swiglu};
+use cpu::elementwise::{add, cap, geglu, gelu_row, swiglu};
 use cpu::isa::Isa;
 use cpu::kv::{KV_TYPES, kv_row_bytes, load_row, store_row};
 use cpu::matmul::dequantize_row;
-use cpu::norm::{rms_norm_row, rms_norm_row_raw};
+use cpu::norm::{layer_norm_row, layer_norm_row_raw, rms_norm_row, rms_norm_row_raw};
 use cpu::rope::{RopePairs, rope_row, rope_table};
 use graph::DType;
 use graph::op::RopeScaling;
@@ -34,6 +34,58 @@ fn a_row_of_zeros_has_a_norm_of_zeros() {
         let mut out = vec![1.0; 40];
         rms_norm_row(isa, &[0.0; 40], &[2.0; 40], 1e-6, &mut out);
         assert_eq!(out, [0.0; 40]);
+    }
+}
+
+#[test]
+fn layer_norm_is_near_the_reference_and_the_same_in_every_tier() {
+    let mut random = Random::new(31);
+    for n in LENGTHS {
+        for offset in [0.0, 40.0] {
+            let x: Vec<f32> = random.floats(n, 5.0).iter().map(|x| x + offset).collect();
+            let (w, b) = (random.floats(n, 2.0), random.floats(n, 1.0));
+            let mut scalar = vec![0.0; n];
+            layer_norm_row(Isa::Scalar, &x, &w, &b, 1e-5, &mut scalar);
+            // The mean is rounded: what is left of a large offset counts.
+            let tolerance = if n < 4 { 1e-2 } else { 2e-5 };
+            assert_near(&scalar, &reference::norm::layer_norm(&x, &w, &b, 1e-5), tolerance, "layer norm");
+            for isa in vector_tiers() {
+                let mut out = x.clone();
+                // SAFETY: the row has n elements and is its own result.
+                unsafe { layer_norm_row_raw(isa, out.as_ptr(), &w, &b, 1e-5, out.as_mut_ptr()) };
+                assert_same(&scalar, &out, "layer norm in place");
+            }
+        }
+    }
+}
+
+/// Also with an epsilon as small as files of encoders have it: 0 times a large factor is 0.
+#[test]
+fn a_row_of_equal_numbers_has_its_bias_as_layer_norm() {
+    for isa in vector_tiers().chain([Isa::Scalar]) {
+        for value in [0.0, 2.0] {
+            let mut out = vec![1.0; 40];
+            layer_norm_row(isa, &[value; 40], &[2.0; 40], &[0.25; 40], 1e-12, &mut out);
+            assert_eq!(out, [0.25; 40]);
+        }
+    }
+}
+
+#[test]
+fn gelu_is_near_the_reference_and_the_same_in_every_tier() {
+    let mut random = Random::new(32);
+    for n in LENGTHS {
+        let x = random.floats(n, 12.0);
+        let run = |isa: Isa| {
+            let mut out = x.clone();
+            // SAFETY: the row has n elements and is its own result.
+            unsafe { gelu_row(isa, out.as_ptr(), out.as_mut_ptr(), n) };
+            out
+        };
+        let scalar = run(Isa::Scalar);
+        let expected: Vec<f32> = x.iter().map(|x| reference::elementwise::gelu(*x)).collect();
+        assert_near(&scalar, &expected, 2e-6, "gelu");
+        vector_tiers().for_each(|isa| assert_same(&scalar, &run(isa), "gelu"));
     }
 }
 

@@ -3,8 +3,11 @@
 use super::*;
 
 /// `inputs: q, positions, sequences, page_tables -> out`: every query head of every token attends to the
-/// keys of its own sequence at positions up to its own (causal, all or the last `window` of them), read from
-/// the cache.
+/// keys of its own sequence at positions up to the one that `positions` names for it (all of them, or the last `window`),
+/// read from the cache.
+///
+/// In a decoder that is the token's own position, so that it sees what came before it; in an encoder it is the last one of
+/// its sequence, so that it sees the whole text, which must be in the cache by then.
 ///
 /// `q` and `out`: `[heads * head_dim, rows]` f32; `positions` and `sequences`: `[rows]` i32;
 /// `page_tables`: `[pages a sequence, Sequences]` i32.
@@ -24,7 +27,7 @@ pub struct Attention {
     pub scale: f32,
     /// Scores then become `cap tanh(score / cap)`.
     pub soft_cap: Option<f32>,
-    /// A query at position `p` sees the keys from `p - window + 1` on.
+    /// A query that sees up to position `p` sees the keys from `p - window + 1` on.
     pub window: Option<usize>,
 }
 

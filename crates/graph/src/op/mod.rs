@@ -3,9 +3,11 @@
 mod add;
 mod add_norm;
 mod attention;
+mod gelu;
 mod get_rows;
 mod glu;
 mod kv_store;
+mod layer_norm;
 mod mat_mul;
 mod mat_mul_add;
 mod mat_mul_glu;
@@ -24,9 +26,11 @@ mod work;
 pub use add::Add;
 pub use add_norm::AddNorm;
 pub use attention::Attention;
+pub use gelu::Gelu;
 pub use get_rows::GetRows;
 pub use glu::{Activation, Glu};
 pub use kv_store::KvStore;
+pub use layer_norm::LayerNorm;
 pub use mat_mul::MatMul;
 pub use mat_mul_add::MatMulAdd;
 pub use mat_mul_glu::MatMulGlu;
@@ -133,6 +137,8 @@ operations!(
     RouteExperts,
     MatMulId,
     SumExperts,
+    LayerNorm,
+    Gelu,
 );
 
 impl Op {

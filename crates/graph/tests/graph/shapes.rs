@@ -166,6 +166,22 @@ fn swiglu_takes_equal_shapes() {
 }
 
 #[test]
+fn layer_norm_and_gelu_keep_the_shape() {
+    let norm = || LayerNorm { eps: 1e-12 };
+    gives(norm(), &[x(), row(N), row(N)], &[x()]);
+    refuses(norm(), &[x(), row(N)], "expected 3 inputs, found 2");
+    refuses(norm(), &[x(), row(32), row(N)], "input 1: expected shape [64], found [32]");
+    refuses(norm(), &[x(), row(N), row(32)], "input 2: expected shape [64], found [32]");
+    refuses(norm(), &[x(), row(N), (Shape::row(N), F16)], "input 2: expected type F32");
+    let gelu = |to| Gelu { to };
+    gives(gelu(F32), &[x()], &[x()]);
+    gives(gelu(A32), &[x()], &[wide(N, A32)]);
+    refuses(gelu(A32), &[wide(16, F32)], "whole blocks");
+    refuses(gelu(F32), &[wide(N, A32)], "input 0: expected type F32");
+    refuses(gelu(F32), &[x(), x()], "expected 1 inputs, found 2");
+}
+
+#[test]
 fn rope_table_takes_positions_and_factors() {
     let op = |factors| RopeTable { rot: 16, base: 1e4, factors, scaling: graph::op::RopeScaling::NONE };
     gives(op(false), &[ids()], &[wide(16, F32)]);
@@ -253,10 +269,13 @@ fn rights_to_overwrite_are_for_results_of_the_operands_size() {
     assert_eq!(rights(Add.into()), [(0, 0), (0, 1)]);
     assert_eq!(rights(RmsNorm { eps: 0.0, to: F32 }.into()), [(0, 0)]);
     assert_eq!(rights(Glu { activation: graph::op::Activation::Silu, to: F32 }.into()), [(0, 0), (0, 1)]);
+    assert_eq!(rights(LayerNorm { eps: 0.0 }.into()), [(0, 0)]);
+    assert_eq!(rights(Gelu { to: F32 }.into()), [(0, 0)]);
     assert_eq!(rights(MatMulAdd.into()), [(0, 2)]);
     // Rows of A32 are shorter than the rows that they are made from: they would run over rows not yet read.
     assert_eq!(rights(RmsNorm { eps: 0.0, to: A32 }.into()), []);
     assert_eq!(rights(Glu { activation: graph::op::Activation::Silu, to: A32 }.into()), []);
+    assert_eq!(rights(Gelu { to: A32 }.into()), []);
     assert_eq!(rights(Quantize.into()), []);
     // A row of a product needs the whole row of the input.
     assert_eq!(rights(MatMul.into()), []);
