@@ -22,11 +22,17 @@ pub fn add(w: &mut Writer, p: &Preset, mix: &Mix, seed: u64) -> Result<(), Error
     w.key(key("block_count"), p.layers as u32)?;
     w.key(key("feed_forward_length"), p.ff as u32)?;
     w.key(key("attention.head_count"), p.heads as u32)?;
-    w.key(key("attention.head_count_kv"), p.kv_heads as u32)?;
-    w.key(key("attention.layer_norm_rms_epsilon"), p.eps as f32)?;
-    // Files of Gemma 2 do not state it: the default, 10000.
-    if arch != "gemma2" {
-        w.key(key("rope.freq_base"), p.rope_base as f32)?;
+    if let Some(pooling) = p.pooling {
+        w.key(key("attention.layer_norm_epsilon"), p.eps as f32)?;
+        w.key(key("attention.causal"), false)?;
+        w.key(key("pooling_type"), pooling)?;
+    } else {
+        w.key(key("attention.head_count_kv"), p.kv_heads as u32)?;
+        w.key(key("attention.layer_norm_rms_epsilon"), p.eps as f32)?;
+        // Files of Gemma 2 do not state it: the default, 10000.
+        if arch != "gemma2" {
+            w.key(key("rope.freq_base"), p.rope_base as f32)?;
+        }
     }
     let stated = matches!(arch, "qwen3" | "qwen3moe" | "gemma2" | "gemma3");
     if stated || p.heads * p.head_dim != p.embd {

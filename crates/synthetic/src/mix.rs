@@ -59,8 +59,8 @@ pub enum Kind {
     AttentionOutput,
     /// The second matrix of the feed-forward network of the layer of that index.
     Down(usize),
-    /// What chooses experts: never quantized.
-    Router,
+    /// What chooses experts, positions, types of tokens: never quantized.
+    Unquantized,
     /// Any other matrix of a layer.
     Layer,
 }
@@ -68,7 +68,7 @@ pub enum Kind {
 impl Mix {
     /// The type of a matrix with rows of `columns` elements.
     pub fn matrix(&self, kind: Kind, columns: u64, preset: &Preset) -> ElementType {
-        if kind == Kind::Router {
+        if kind == Kind::Unquantized {
             return ElementType::F32;
         }
         if self.base.block_elements() == 1 {
@@ -84,7 +84,7 @@ impl Mix {
                 _ => self.base,
             },
             Kind::Down(layer) => self.down(layer, preset.layers),
-            Kind::Embedding | Kind::Router | Kind::Layer => self.base,
+            Kind::Embedding | Kind::Unquantized | Kind::Layer => self.base,
         };
         while !columns.is_multiple_of(ty.block_elements()) {
             ty = fallback(ty);

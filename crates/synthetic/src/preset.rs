@@ -42,6 +42,8 @@ pub struct Preset {
     pub rope_dim: Option<u64>,
     /// The context length of the first training, for a file with factors for short and long contexts.
     pub original_ctx: Option<u32>,
+    /// What an encoder makes one embedding of, as a number of `pooling_type`.
+    pub pooling: Option<u32>,
 }
 
 /// The experts of a layer.
@@ -104,7 +106,11 @@ const MICRO: Preset = Preset {
     caps: None,
     rope_dim: None,
     original_ctx: None,
+    pooling: None,
 };
+
+/// An encoder; 2 is the first token's row, 1 the mean of all.
+const BERT: Preset = Preset { arch: "bert", kv_heads: 4, eps: 1e-12, ctx: 512, pooling: Some(2), ..MICRO };
 
 /// Rows are a multiple of 256, so that blocks of 256 are really used.
 const TINY: Preset = Preset { name: "tiny", embd: 256, ff: 512, head_dim: 64, ctx: 2048, ..MICRO };
@@ -256,4 +262,6 @@ const PRESETS: &[Preset] = &[
         window: Some(2047),
         ..PHI3
     },
+    BERT,
+    Preset { name: "tiny", embd: 256, ff: 512, head_dim: 64, pooling: Some(1), ..BERT },
 ];

@@ -29,6 +29,10 @@ pub fn tensors(p: &Preset) -> Vec<Tensor> {
     let embedding_std = if gemma { 0.7 } else { 2.0 } / (p.embd as f64).sqrt();
     let vocab = p.vocab as u64;
     out.matrix("token_embd.weight", Kind::Embedding, [p.embd, vocab], embedding_std);
+    if p.arch == "bert" {
+        encoder(&mut out, p, embedding_std);
+        return out.0;
+    }
     if let Some(factors) = &p.rope {
         out.values("rope_freqs.weight", rope_freqs(p, factors));
     }
@@ -103,7 +107,7 @@ fn feed_forward(out: &mut List, p: &Preset, i: usize) {
     if let Some(Experts { count, ff, .. }) = p.experts {
         // Router logits with a spread of about 3: the weights of the chosen experts differ much.
         let router = [p.embd, count];
-        out.matrix(name("ffn_gate_inp.weight"), Kind::Router, router, 3.0 * root(p.embd));
+        out.matrix(name("ffn_gate_inp.weight"), Kind::Unquantized, router, 3.0 * root(p.embd));
         out.matrix(name("ffn_gate_exps.weight"), layer, [p.embd, ff, count], root(p.embd));
         out.matrix(name("ffn_up_exps.weight"), layer, [p.embd, ff, count], root(p.embd));
         out.matrix(name("ffn_down_exps.weight"), down, [ff, p.embd, count], 1.5 * gain(p) * root(ff));
@@ -117,6 +121,31 @@ fn feed_forward(out: &mut List, p: &Preset, i: usize) {
         out.matrix(name("ffn_up.weight"), layer, [p.embd, p.ff], root(p.embd));
     }
     out.matrix(name("ffn_down.weight"), down, [p.ff, p.embd], gain(p) * root(p.ff));
+}
+
+/// What an encoder has beside the embeddings of its tokens.
+fn encoder(out: &mut List, p: &Preset, embedding_std: f64) {
+    let (embd, ff) = (p.embd, p.ff);
+    out.matrix("position_embd.weight", Kind::Unquantized, [embd, u64::from(p.ctx)], embedding_std);
+    out.matrix("token_types.weight", Kind::Unquantized, [embd, 2], embedding_std / 2.0);
+    out.layer_norm("token_embd_norm", embd);
+    for i in 0..p.layers {
+        let name = |rest: &str| format!("blk.{i}.{rest}");
+        for (x, kind, sharp) in
+            [("q", Kind::Layer, 3.0), ("k", Kind::Layer, 1.0), ("v", Kind::Values(i), 1.5)]
+        {
+            out.matrix(name(&format!("attn_{x}.weight")), kind, [embd, embd], sharp * root(embd));
+            out.vector(name(&format!("attn_{x}.bias")), embd, 0.3, 0.0);
+        }
+        out.matrix(name("attn_output.weight"), Kind::AttentionOutput, [embd, embd], root(embd));
+        out.vector(name("attn_output.bias"), embd, 0.1, 0.0);
+        out.layer_norm(&name("attn_output_norm"), embd);
+        out.matrix(name("ffn_up.weight"), Kind::Layer, [embd, ff], 2.0 * root(embd));
+        out.vector(name("ffn_up.bias"), ff, 0.3, 0.0);
+        out.matrix(name("ffn_down.weight"), Kind::Down(i), [ff, embd], root(ff));
+        out.vector(name("ffn_down.bias"), embd, 0.1, 0.0);
+        out.layer_norm(&name("layer_output_norm"), embd);
+    }
 }
 
 struct List(Vec<Tensor>);
@@ -136,6 +165,12 @@ impl List {
 
     fn norm(&mut self, name: impl Into<String>, n: u64, mean: f32) {
         self.vector(name, n, 0.1, mean);
+    }
+
+    /// A norm with a mean: its weight and its bias.
+    fn layer_norm(&mut self, name: &str, n: u64) {
+        self.norm(format!("{name}.weight"), n, 1.0);
+        self.vector(format!("{name}.bias"), n, 0.1, 0.0);
     }
 
     fn matrix<const D: usize>(&mut self, name: impl Into<String>, kind: Kind, dims: [u64; D], std: f64) {

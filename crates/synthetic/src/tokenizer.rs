@@ -1,4 +1,4 @@
-//! A made-up vocabulary of the right size, byte-level BPE or SentencePiece, with the special tokens
+//! A made-up vocabulary of the right size, byte-level BPE, SentencePiece or WordPiece, with the special tokens
 //! and the chat template of the real model.
 
 use std::collections::HashSet;
@@ -10,6 +10,7 @@ use crate::preset::Preset;
 
 mod sentence_piece;
 mod special;
+mod word_piece;
 
 /// The numbers of token types in `tokenizer.ggml.token_type`.
 const NORMAL: i32 = 1;
@@ -23,6 +24,7 @@ const BYTE: i32 = 6;
 pub fn add(w: &mut Writer, p: &Preset) -> Result<(), Error> {
     match p.arch {
         "gemma2" | "gemma3" | "phi3" => sentence_piece::add(w, p),
+        "bert" => word_piece::add(w, p),
         _ => add_byte_level(w, p),
     }
 }

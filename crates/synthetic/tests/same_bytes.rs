@@ -57,6 +57,10 @@ fn small_models_are_the_reference_files_byte_for_byte() {
         ("gemma3", "micro", "Q2_K", 1, "a0be2f5b3b393ff5811668bd5b4ae6e19526a24f518149fc9c1bda1e7a6323b2"),
         ("phi3", "micro", "IQ4_XS", 1, "e9cf991f130584328d9472b93d91417898818ffe329e4e5ba5b287b34c0492c2"),
         ("gemma2", "micro", "IQ4_NL", 1, "8506998b17efd7afea4ecf3f7dfd381f4cfabc507cca6809989bf0e2e5a8edb5"),
+        ("bert", "micro", "F32", 1, "936ab4596b9049ab528723e1615871cb44c28bb31bc2f8325069547f70be51de"),
+        ("bert", "tiny", "F32", 1, "914177dc31c23beabe4f16373908d08a69f2389374ae46884961125b78e7b257"),
+        ("bert", "tiny", "Q8_0", 1, "e0f0a803a03b57c32db79de326c3e5d8b3995022c55fcf7d448e792b1b70add9"),
+        ("bert", "tiny", "Q4_K_M", 1, "b700ec59250db6dde37f05c4a2e9334d06817966ed084a6ccdc103310df0f7f3"),
         ("qwen3moe", "micro", "Q5_K_M", 1, "bc1aeae50cd5ee3bb720b85b6a11fafcb5520a601157b1448ac7f4a4672e14b8"),
     ];
     for (arch, preset, quant, seed, expected) in rows {
