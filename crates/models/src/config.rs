@@ -6,7 +6,7 @@ use graph::op::Activation;
 use crate::arch::{self, Architecture};
 use crate::keys::Keys;
 use crate::rope::{self, Rope};
-use crate::{ModelError, RopeOverrides, Tensors};
+use crate::{ModelError, Pooling, RopeOverrides, Tensors, pooling};
 
 /// A mixture of experts in place of the feed-forward network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct Window {
     pub rope: Option<Rope>,
 }
 
-/// What a decoder of the supported families is made of.
+/// What a model of the supported families is made of.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The architecture's entry in the table.
@@ -51,6 +51,8 @@ pub struct Config {
     pub n_vocab: usize,
     /// Positions that the model was trained for.
     pub n_ctx_train: usize,
+    /// How a text's rows become one embedding, if the file states it.
+    pub pooling: Option<Pooling>,
     /// Added to the mean of squares in norms.
     pub norm_eps: f32,
     /// Rotation.
@@ -105,6 +107,7 @@ impl Config {
         }
         let head_dim = head_dim(&keys, n_embd, n_head)?;
         let n_ctx_train = keys.count("context_length")?;
+        let epsilon = if arch.encoder { "layer_norm_epsilon" } else { "layer_norm_rms_epsilon" };
         let mut config = Config {
             arch,
             n_layer,
@@ -115,7 +118,8 @@ impl Config {
             head_dim,
             n_vocab: n_vocab(metadata, tensors)?,
             n_ctx_train,
-            norm_eps: keys.positive("attention.layer_norm_rms_epsilon", true)?,
+            pooling: pooling::read(&keys)?,
+            norm_eps: keys.positive(&format!("attention.{epsilon}"), true)?,
             rope: rope::read(&keys, arch.rope_pairs, head_dim, n_ctx_train, tensors, overrides)?,
             tied: tensors.get("output.weight").is_none(),
             qkv_bias: false,

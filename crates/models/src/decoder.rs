@@ -3,7 +3,7 @@
 use graph::op::{Add, GetRows, MatMul, RmsNorm, RopeTable, Scale, SoftCap};
 use graph::{Builder, DType, Graph, Shape, Symbol, ValueId};
 
-use crate::{Config, Model, ModelError, PAGE_POSITIONS, Rope, slice};
+use crate::{Config, Model, ModelError, Output, PAGE_POSITIONS, Rope, slice};
 
 /// Names of the graphs' inputs.
 pub mod inputs {
@@ -11,6 +11,8 @@ pub mod inputs {
     pub const TOKEN_IDS: &str = "token_ids";
     /// `[Tokens]` i32: position of each token in its sequence.
     pub const POSITIONS: &str = "positions";
+    /// `[Tokens]` i32: the last position of each token's sequence, up to which a token of an encoder sees.
+    pub const LAST_POSITIONS: &str = "last_positions";
     /// `[Tokens]` i32: which row of the page tables belongs to each token.
     pub const SEQUENCES: &str = "sequences";
     /// `[pages of the context, Sequences]` i32: page of the cache by page of the sequence.
@@ -91,12 +93,16 @@ pub(crate) fn body(model: &Model, params: &BodyParams) -> Result<Graph, ModelErr
     Ok(parts.builder.finish())
 }
 
-pub(crate) fn head(model: &Model) -> Result<Graph, ModelError> {
+pub(crate) fn head(model: &Model, output: Output) -> Result<Graph, ModelError> {
     let config = &model.config;
     let mut parts = Parts { model, builder: Builder::new() };
     let shape = Shape::matrix(config.n_embd, Symbol::Outputs);
     let hidden = parts.builder.input(inputs::HIDDEN, shape, DType::F32);
     let normed = parts.norm("output_norm", hidden)?;
+    if output == Output::Hidden {
+        parts.builder.output(normed);
+        return Ok(parts.builder.finish());
+    }
     let matrix = if config.tied { "token_embd.weight" } else { "output.weight" };
     let output = parts.matrix(matrix, config.n_embd, config.n_vocab)?;
     let mut logits = parts.builder.one("logits", MatMul, &[normed, output])?;
@@ -155,14 +161,20 @@ impl Parts<'_> {
     /// A row of f32: norm weights, biases and factors are never quantized.
     pub fn row(&mut self, name: &str, n: usize) -> Result<ValueId, ModelError> {
         let dtype = self.model.tensors.require(name, &[n])?;
-        if dtype != DType::F32 {
-            return Err(ModelError::TensorType {
-                name: name.to_owned(),
-                found: dtype.to_string(),
-                supported: DType::F32.to_string(),
-            });
-        }
+        self.refuse_other_than_f32(name)?;
         Ok(self.builder.weight(name, Shape::row(n), dtype))
+    }
+
+    /// Refuses a tensor whose rows are added or multiplied as they are.
+    pub fn refuse_other_than_f32(&self, name: &str) -> Result<(), ModelError> {
+        match self.model.tensors.get(name) {
+            Some(meta) if meta.type_name != DType::F32.name() => Err(ModelError::TensorType {
+                name: name.to_owned(),
+                found: meta.type_name.to_owned(),
+                supported: DType::F32.to_string(),
+            }),
+            _ => Ok(()),
+        }
     }
 
     pub fn norm(&mut self, name: &str, x: ValueId) -> Result<ValueId, ModelError> {

@@ -52,6 +52,14 @@ pub enum ModelError {
         /// Types that would serve.
         supported: String,
     },
+    /// More positions than the file has embeddings of.
+    #[error("a context of {n_ctx} positions: the file has embeddings of {n_ctx_train}")]
+    Context {
+        /// What was asked for.
+        n_ctx: usize,
+        /// What there is.
+        n_ctx_train: usize,
+    },
     /// A defect of the graph builder.
     #[error(transparent)]
     Graph(#[from] graph::GraphError),

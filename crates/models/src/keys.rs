@@ -83,6 +83,11 @@ impl<'a> Keys<'a> {
         Ok((0..layers).map(|layer| layer % period < period - 1).collect())
     }
 
+    /// True or false, if the file states it.
+    pub fn flag(&self, key: &str) -> Result<Option<bool>, ModelError> {
+        Ok(self.metadata.get_bool(&self.full(key))?)
+    }
+
     /// Whether the file has a tensor.
     pub fn has_tensor(&self, name: &str) -> bool {
         self.tensors.get(name).is_some()

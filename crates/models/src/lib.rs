@@ -7,9 +7,11 @@ mod arch;
 mod attention;
 mod config;
 mod decoder;
+mod encoder;
 mod error;
 mod feed_forward;
 mod keys;
+mod pooling;
 mod rope;
 mod slice;
 mod tensors;
@@ -18,6 +20,7 @@ pub use arch::{ARCHITECTURES, Architecture};
 pub use config::{Config, Experts, Window};
 pub use decoder::{BodyParams, inputs};
 pub use error::ModelError;
+pub use pooling::Pooling;
 pub use rope::{Rope, RopeFactors, RopeOverrides, RopeScalingKind};
 pub use slice::{Slice, slice};
 pub use tensors::{TensorMeta, Tensors};
@@ -27,6 +30,16 @@ use graph::Graph;
 
 /// Positions on a page of the KV cache.
 pub const PAGE_POSITIONS: usize = 32;
+
+/// What becomes of the hidden rows that are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Output {
+    /// Logits of the next token. An encoder has none: its rows are hidden ones in any case.
+    #[default]
+    Logits,
+    /// The hidden rows themselves, as the last norm leaves them: what embeddings are made of.
+    Hidden,
+}
 
 /// A model as far as its header tells: configuration and shapes, no bytes.
 #[derive(Clone, Debug)]
@@ -55,7 +68,7 @@ impl Model {
         // Short and long contexts may read other tensors.
         let contexts = match model.config.rope.factors {
             RopeFactors::LongShort { original } => vec![original, original + 1],
-            RopeFactors::None | RopeFactors::Freqs => vec![PAGE_POSITIONS],
+            RopeFactors::None | RopeFactors::Freqs => vec![PAGE_POSITIONS.min(model.config.n_ctx_train)],
         };
         for n_ctx in contexts {
             model.body(&BodyParams::new(n_ctx, graph::DType::F32))?;
@@ -66,12 +79,25 @@ impl Model {
 
     /// From token ids to the hidden rows that go on to the head.
     pub fn body(&self, params: &BodyParams) -> Result<Graph, ModelError> {
-        decoder::body(self, params)
+        if self.config.arch.encoder { encoder::body(self, params) } else { decoder::body(self, params) }
     }
 
-    /// From hidden rows to logits.
+    /// From hidden rows to logits, or of an encoder to normed rows.
     pub fn head(&self) -> Result<Graph, ModelError> {
-        decoder::head(self)
+        self.head_for(Output::Logits)
+    }
+
+    /// From hidden rows to what is asked for.
+    pub fn head_for(&self, output: Output) -> Result<Graph, ModelError> {
+        if self.config.arch.encoder { encoder::head(self) } else { decoder::head(self, output) }
+    }
+
+    /// Numbers in a row that the head gives.
+    pub fn row_width(&self, output: Output) -> usize {
+        match output {
+            Output::Logits if !self.config.arch.encoder => self.config.n_vocab,
+            Output::Logits | Output::Hidden => self.config.n_embd,
+        }
     }
 
     /// The same model with every weight as f32: what the reference run computes with.

@@ -10,6 +10,7 @@ use crate::batch::Piece;
 pub(crate) struct BatchInputs {
     tokens: Vec<i32>,
     positions: Vec<i32>,
+    last_positions: Vec<i32>,
     sequences: Vec<i32>,
     outputs: Vec<i32>,
     /// For each kind of layer a row of pages a piece.
@@ -22,8 +23,9 @@ impl BatchInputs {
     pub fn clear(&mut self) {
         self.pieces = 0;
         let [tables, tables_window] = &mut self.tables;
-        let lists = [&mut self.tokens, &mut self.positions, &mut self.sequences, &mut self.outputs];
-        lists.into_iter().chain([tables, tables_window]).for_each(Vec::clear);
+        let places = [&mut self.positions, &mut self.last_positions, &mut self.sequences];
+        let lists = [&mut self.tokens, &mut self.outputs, tables, tables_window];
+        lists.into_iter().chain(places).for_each(Vec::clear);
     }
 
     /// Adds a piece of an item with these tokens, whose sequence has `before` positions.
@@ -31,6 +33,7 @@ impl BatchInputs {
         let first_output = self.tokens.len() + piece.outputs.start - piece.tokens.start;
         self.tokens.extend(tokens[piece.tokens.clone()].iter().map(|t| *t as i32));
         self.positions.extend((before..).take(piece.tokens.len()).map(|p| p as i32));
+        self.last_positions.resize(self.tokens.len(), (before + piece.tokens.len()) as i32 - 1);
         self.sequences.resize(self.tokens.len(), self.pieces as i32);
         self.outputs.extend((first_output..).take(piece.outputs.len()).map(|o| o as i32));
         self.pieces += 1;
@@ -42,10 +45,11 @@ impl BatchInputs {
     }
 
     /// The numbers of each input.
-    pub fn by_name(&self) -> [(&'static str, &[i32]); 6] {
+    pub fn by_name(&self) -> [(&'static str, &[i32]); 7] {
         [
             (inputs::TOKEN_IDS, &self.tokens),
             (inputs::POSITIONS, &self.positions),
+            (inputs::LAST_POSITIONS, &self.last_positions),
             (inputs::SEQUENCES, &self.sequences),
             (inputs::PAGE_TABLES, &self.tables[0]),
             (inputs::PAGE_TABLES_WINDOW, &self.tables[1]),

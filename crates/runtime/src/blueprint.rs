@@ -24,10 +24,10 @@ pub struct PlannedGraph {
 pub struct Blueprint {
     params: Params,
     n_embd: usize,
-    n_vocab: usize,
+    row_width: usize,
     /// From token ids to hidden rows.
     pub body: PlannedGraph,
-    /// From hidden rows to logits.
+    /// From hidden rows to logits, or to normed rows.
     pub head: PlannedGraph,
 }
 
@@ -72,7 +72,7 @@ impl Blueprint {
         Ok(Blueprint {
             params: *params,
             n_embd: config.n_embd,
-            n_vocab: config.n_vocab,
+            row_width: model.row_width(params.output),
             body: plan(GraphKind::Body)?,
             head: plan(GraphKind::Head)?,
         })
@@ -150,10 +150,10 @@ impl Blueprint {
         seen.values().sum()
     }
 
-    /// Rows on the host: hidden rows between body and head, and the logits of one piece.
+    /// Rows on the host: hidden rows between body and head, and what the head gives at a time.
     pub fn rows(&self) -> u64 {
         let Params { n_outputs, head_rows, .. } = self.params;
-        ((n_outputs * self.n_embd + head_rows * self.n_vocab) * size_of::<f32>()) as u64
+        ((n_outputs * self.n_embd + head_rows * self.row_width) * size_of::<f32>()) as u64
     }
 }
 
@@ -185,7 +185,7 @@ impl PlannedGraph {
 pub(crate) fn kind_graph(model: &Model, kind: GraphKind, params: &Params) -> Result<Graph, RuntimeError> {
     Ok(match kind {
         GraphKind::Body => model.body(&params.body)?,
-        GraphKind::Head => model.head()?,
+        GraphKind::Head => model.head_for(params.output)?,
     })
 }
 

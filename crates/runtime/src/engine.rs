@@ -12,7 +12,7 @@ use models::Model;
 
 pub use self::params::Params;
 use self::step::{Buffers, Lengths};
-use crate::batch::{Cutter, Item, Piece};
+use crate::batch::{Cutter, Item, Piece, Rows};
 use crate::cache::KvCache;
 use crate::profile::Profile;
 use crate::program_cache::GraphKind;
@@ -155,7 +155,7 @@ impl Engine {
         &self.body
     }
 
-    /// The program from hidden rows to logits.
+    /// The program from hidden rows to logits, or to normed rows.
     pub fn head(&self) -> &Program {
         &self.head
     }
@@ -222,8 +222,9 @@ impl Engine {
         self.kv.remove(seq, &mut self.parts.devices)
     }
 
-    /// Appends each item's tokens to its sequence. `sink` gets (item, token of the item, logits) for every row
-    /// asked for, in order. After an error the sequences have the positions that they had before; where a sliding
+    /// Appends each item's tokens to its sequence. `sink` gets (item, token of the item, row) for every row
+    /// asked for, in order: logits, or hidden rows where [`Params::output`] or the model says so. An encoder reads each item
+    /// as a whole text into an empty sequence, and nothing is read of it later. After an error the sequences have the positions that they had before; where a sliding
     /// window has let go of what those see, none.
     pub fn process(
         &mut self,
@@ -252,7 +253,7 @@ impl Engine {
         batch: &mut Vec<Piece>,
         sink: &mut dyn FnMut(usize, usize, &[f32]),
     ) -> Result<(), RuntimeError> {
-        let mut cutter = Cutter::default();
+        let mut cutter = Cutter::new(self.parts.model.config.arch.encoder);
         while cutter.next(items, &self.body.capacity, batch) {
             self.run_body(items, batch)?;
             self.run_head(items, batch, sink)?;
@@ -267,6 +268,7 @@ impl Engine {
             return Err(RuntimeError::EmptyBatch);
         }
         let (n_vocab, n_ctx) = (self.parts.model.config.n_vocab, self.params.body.n_ctx);
+        let is_encoder = self.parts.model.config.arch.encoder;
         let lengths = &mut self.buffers.lengths;
         lengths.clear();
         for item in items {
@@ -287,7 +289,22 @@ impl Engine {
             if *needed > n_ctx {
                 return Err(RuntimeError::ContextFull { needed: *needed, n_ctx });
             }
+            if is_encoder {
+                check_whole(item, *needed - item.tokens.len(), &self.body.capacity)?;
+            }
         }
         Ok(())
     }
+}
+
+/// What an encoder reads is the first of its sequence, and all of it goes into one batch.
+fn check_whole(item: &Item, before: usize, capacity: &Extents) -> Result<(), RuntimeError> {
+    if before > 0 {
+        return Err(RuntimeError::Continued { seq: item.seq, len: before });
+    }
+    let (tokens, n_ubatch, n_outputs) = (item.tokens.len(), capacity.tokens, capacity.outputs);
+    if tokens > n_ubatch || (item.rows == Rows::All && tokens > n_outputs) {
+        return Err(RuntimeError::TextBeyondBatch { tokens, n_ubatch, n_outputs });
+    }
+    Ok(())
 }

@@ -74,6 +74,38 @@ pub enum RuntimeError {
         /// Which size.
         what: &'static str,
     },
+    /// Tokens to go on with, for a model that reads whole texts only.
+    #[error("sequence {} has {len} positions: an encoder reads a text at once, and none is continued", seq.0)]
+    Continued {
+        /// The sequence.
+        seq: SeqId,
+        /// Positions that it would have had before.
+        len: usize,
+    },
+    /// A text that does not fit in a batch, for a model that reads whole texts only.
+    #[error(
+        "a text of {tokens} tokens does not fit in a batch of {n_ubatch} with {n_outputs} rows: an encoder reads it at once"
+    )]
+    TextBeyondBatch {
+        /// Tokens of the text.
+        tokens: usize,
+        /// Tokens of a batch.
+        n_ubatch: usize,
+        /// Rows of a batch that can be asked for.
+        n_outputs: usize,
+    },
+    /// A hidden row that holds no numbers.
+    #[error("the hidden row at position {position} of sequence {} holds {value} as element {element}", seq.0)]
+    BadHidden {
+        /// The sequence.
+        seq: SeqId,
+        /// The position.
+        position: usize,
+        /// Which element.
+        element: usize,
+        /// The value.
+        value: f32,
+    },
     /// Logits that are no numbers.
     #[error("the logits at position {position} of sequence {} hold {value} for token {token}", seq.0)]
     BadLogits {

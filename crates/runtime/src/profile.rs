@@ -49,6 +49,14 @@ impl Seen {
             self.computed[kind] += (before + 1..=before + count).map(|n| n.min(window) as u64).sum::<u64>();
         }
     }
+
+    /// Adds a text of `count` tokens that all see all of it.
+    pub fn add_whole(&mut self, count: usize) {
+        for kind in 0..2 {
+            self.read[kind] += count as u64;
+            self.computed[kind] += (count * count) as u64;
+        }
+    }
 }
 
 /// Runs every split as [`executor::run`] does, call by call.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use backend::Fused;
 use compile::{Program, Verify};
 use graph::Extents;
-use models::BodyParams;
+use models::{BodyParams, Output};
 
 use crate::RuntimeError;
 
@@ -15,7 +15,7 @@ use crate::RuntimeError;
 pub enum GraphKind {
     /// Token ids to hidden rows.
     Body,
-    /// Hidden rows to logits.
+    /// Hidden rows to logits, or normed.
     Head,
 }
 
@@ -26,6 +26,8 @@ pub struct ProgramKey {
     pub kind: GraphKind,
     /// Context and KV types.
     pub body: BodyParams,
+    /// What the head gives.
+    pub output: Output,
     /// The largest batch.
     pub capacity: Extents,
     /// Fusions in use.

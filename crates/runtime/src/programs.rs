@@ -35,6 +35,7 @@ impl Programs {
         let key = ProgramKey {
             kind,
             body: params.body,
+            output: params.output,
             capacity: params.capacity(kind),
             fusions: params.fusions,
             verify: params.verify,

@@ -10,7 +10,8 @@ use crate::{Config, ModelError};
 /// Layers of the one size that scales its scores by its width.
 const LAYERS_27B: usize = 46;
 
-pub static GEMMA2: Architecture = Architecture { name: "gemma2", rope_pairs: RopePairs::Halves, configure };
+pub static GEMMA2: Architecture =
+    Architecture { name: "gemma2", encoder: false, rope_pairs: RopePairs::Halves, configure };
 
 fn configure(config: &mut Config, keys: &Keys) -> Result<(), ModelError> {
     config.post_norms = true;

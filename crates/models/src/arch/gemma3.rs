@@ -14,7 +14,8 @@ const PERIOD: usize = 6;
 /// Layers of the one size that scales its scores by its width.
 const LAYERS_27B: usize = 62;
 
-pub static GEMMA3: Architecture = Architecture { name: "gemma3", rope_pairs: RopePairs::Halves, configure };
+pub static GEMMA3: Architecture =
+    Architecture { name: "gemma3", encoder: false, rope_pairs: RopePairs::Halves, configure };
 
 fn configure(config: &mut Config, keys: &Keys) -> Result<(), ModelError> {
     config.qk_norm = true;

@@ -7,5 +7,9 @@ use graph::op::RopePairs;
 
 use super::Architecture;
 
-pub static LLAMA: Architecture =
-    Architecture { name: "llama", rope_pairs: RopePairs::Neighbours, configure: |_, _| Ok(()) };
+pub static LLAMA: Architecture = Architecture {
+    name: "llama",
+    encoder: false,
+    rope_pairs: RopePairs::Neighbours,
+    configure: |_, _| Ok(()),
+};

@@ -1,5 +1,6 @@
 //! The table of architectures.
 
+mod bert;
 mod gemma2;
 mod gemma3;
 mod llama;
@@ -17,6 +18,8 @@ use crate::{Config, ModelError};
 pub struct Architecture {
     /// As `general.architecture` and the metadata keys write it.
     pub name: &'static str,
+    /// Reads a whole text at once and gives embeddings; there are no next tokens.
+    pub encoder: bool,
     /// Which elements of a head turn together.
     pub(crate) rope_pairs: RopePairs,
     /// Changes the common configuration to its own.
@@ -30,7 +33,7 @@ impl std::fmt::Debug for Architecture {
 }
 
 /// Every architecture that can be run.
-pub static ARCHITECTURES: [&Architecture; 7] = [
+pub static ARCHITECTURES: [&Architecture; 8] = [
     &llama::LLAMA,
     &qwen2::QWEN2,
     &qwen3::QWEN3,
@@ -38,6 +41,7 @@ pub static ARCHITECTURES: [&Architecture; 7] = [
     &gemma2::GEMMA2,
     &gemma3::GEMMA3,
     &phi3::PHI3,
+    &bert::BERT,
 ];
 
 /// The architecture of that name.

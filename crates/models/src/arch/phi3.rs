@@ -9,6 +9,7 @@ use crate::rope::RopeFactors;
 
 pub static PHI3: Architecture = Architecture {
     name: "phi3",
+    encoder: false,
     rope_pairs: RopePairs::Halves,
     configure: |config, keys| {
         config.fused_tensors = true;

@@ -6,6 +6,7 @@ use super::Architecture;
 
 pub static QWEN2: Architecture = Architecture {
     name: "qwen2",
+    encoder: false,
     rope_pairs: RopePairs::Halves,
     configure: |config, _| {
         config.qkv_bias = true;

@@ -6,6 +6,7 @@ use super::Architecture;
 
 pub static QWEN3: Architecture = Architecture {
     name: "qwen3",
+    encoder: false,
     rope_pairs: RopePairs::Halves,
     configure: |config, _| {
         config.qk_norm = true;

@@ -7,6 +7,7 @@ use crate::config::Experts;
 
 pub static QWEN3MOE: Architecture = Architecture {
     name: "qwen3moe",
+    encoder: false,
     rope_pairs: RopePairs::Halves,
     configure: |config, keys| {
         config.qk_norm = true;

@@ -3,7 +3,7 @@
 use backend::Fused;
 use compile::Verify;
 use graph::Extents;
-use models::BodyParams;
+use models::{BodyParams, Output};
 
 use crate::RuntimeError;
 use crate::program_cache::GraphKind;
@@ -13,6 +13,8 @@ use crate::program_cache::GraphKind;
 pub struct Params {
     /// Context and KV types; fixed.
     pub body: BodyParams,
+    /// What becomes of the rows that are asked for.
+    pub output: Output,
     /// Sequences in a batch, and as many full contexts of cache; fixed.
     pub n_seq: usize,
     /// Tokens in a batch.

@@ -1,7 +1,7 @@
 //! One batch through the body and the head.
 
 use graph::Extents;
-use models::{PAGE_POSITIONS, inputs};
+use models::{Output, PAGE_POSITIONS, inputs};
 
 use super::Engine;
 use crate::batch::{Item, Piece};
@@ -40,7 +40,10 @@ impl Engine {
             let Item { seq, tokens, .. } = items[piece.item];
             self.kv.reserve(seq, piece.tokens.len(), &mut self.parts.devices)?;
             let before = self.kv.len(seq)?;
-            seen.add(before, piece.tokens.len(), window);
+            match self.parts.model.config.arch.encoder {
+                true => seen.add_whole(piece.tokens.len()),
+                false => seen.add(before, piece.tokens.len(), window),
+            }
             self.buffers.inputs.add(piece, tokens, before);
             self.kv.add_tables(seq, pages_a_sequence, &mut self.buffers.inputs.tables)?;
         }
@@ -68,7 +71,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Turns `buffers.hidden` into logits, in pieces of the head's rows.
+    /// Turns `buffers.hidden` into logits or normed rows, in pieces of the head's rows.
     pub(super) fn run_head(
         &mut self,
         items: &[Item],
@@ -76,7 +79,7 @@ impl Engine {
         sink: &mut dyn FnMut(usize, usize, &[f32]),
     ) -> Result<(), RuntimeError> {
         let row_bytes = self.parts.model.config.n_embd * size_of::<f32>();
-        let n_vocab = self.parts.model.config.n_vocab;
+        let width = self.parts.model.row_width(self.params.output);
         let mut rows = batch.iter().flat_map(|p| p.outputs.clone().map(move |o| (p, o)));
         let outputs = self.buffers.inputs.extents().outputs;
         for first in (0..outputs).step_by(self.params.head_rows) {
@@ -92,11 +95,11 @@ impl Engine {
                 None => executor::run(devices, &head, &extents, staging)?,
                 Some(profile) => profile::run(devices, &head, &extents, staging, profile, &Seen::default())?,
             }
-            self.buffers.logits.resize(count * n_vocab, 0.0);
+            self.buffers.logits.resize(count * width, 0.0);
             let logits = bytemuck::cast_slice_mut(&mut self.buffers.logits);
             executor::read_output(devices, &head.outputs[0], logits)?;
-            for (logits, (piece, token)) in self.buffers.logits.chunks(n_vocab).zip(rows.by_ref()) {
-                self.refuse_bad_logits(items[piece.item].seq, piece.tokens.end - token, logits)?;
+            for (logits, (piece, token)) in self.buffers.logits.chunks(width).zip(rows.by_ref()) {
+                self.refuse_bad_row(items[piece.item].seq, piece.tokens.end - token, logits)?;
                 sink(piece.item, token, logits);
             }
         }
@@ -104,7 +107,7 @@ impl Engine {
     }
 
     /// `back` counts from the end of the sequence: 1 is its last position.
-    fn refuse_bad_logits(&self, seq: SeqId, back: usize, logits: &[f32]) -> Result<(), RuntimeError> {
+    fn refuse_bad_row(&self, seq: SeqId, back: usize, logits: &[f32]) -> Result<(), RuntimeError> {
         // One sum finds any NaN or infinity in a pass that vectorizes; only then look for it.
         if logits.iter().map(|x| x * 0.0).sum::<f32>() == 0.0 {
             return Ok(());
@@ -112,6 +115,10 @@ impl Engine {
         let found = logits.iter().enumerate().find(|(_, x)| !x.is_finite());
         let Some((token, value)) = found else { return Ok(()) };
         let position = self.kv.len(seq)? - back;
-        Err(RuntimeError::BadLogits { seq, position, token, value: *value })
+        let value = *value;
+        Err(match self.params.output == Output::Hidden || self.parts.model.config.arch.encoder {
+            true => RuntimeError::BadHidden { seq, position, element: token, value },
+            false => RuntimeError::BadLogits { seq, position, token, value },
+        })
     }
 }

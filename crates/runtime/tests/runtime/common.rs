@@ -94,6 +94,7 @@ impl Setup {
     /// Room for 200 tokens of one sequence at once, all fusions, two threads.
     pub fn new(case: Case) -> Setup {
         let params = Params {
+            output: models::Output::Logits,
             body: BodyParams::new(256, case.kv),
             n_seq: 1,
             n_ubatch: 200,
