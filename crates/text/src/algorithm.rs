@@ -7,6 +7,7 @@ use crate::merge::Word;
 use crate::spm::{self, Spm};
 use crate::token_table::{Spelling, TokenTable};
 use crate::word_cache::WordCache;
+use crate::word_piece::{self, WordPiece};
 use crate::{Error, PreTokenizer, VocabularyData};
 
 /// An algorithm with what it made of a vocabulary.
@@ -20,10 +21,12 @@ pub(crate) enum Algorithm {
     },
     /// `llama`
     SentencePiece(Box<Spm>),
+    /// `bert`
+    WordPiece(WordPiece),
 }
 
 /// The names of the algorithms in files.
-pub(crate) const MODELS: &[&str] = &["gpt2", "llama"];
+pub(crate) const MODELS: &[&str] = &["gpt2", "llama", "bert"];
 
 impl Algorithm {
     /// Checks a vocabulary; its tokens and its algorithm.
@@ -46,6 +49,11 @@ impl Algorithm {
                 let spm = Spm::new(&tokens, data)?;
                 Ok((tokens, Algorithm::SentencePiece(Box::new(spm))))
             }
+            "bert" => {
+                let tokens = checked_tokens(Spelling::SentencePiece)?;
+                let word_piece = WordPiece::new(&tokens, data)?;
+                Ok((tokens, Algorithm::WordPiece(word_piece)))
+            }
             _ => Err(Error::UnsupportedModel { found: data.model.to_owned(), supported: MODELS.join(", ") }),
         }
     }
@@ -57,6 +65,7 @@ impl Algorithm {
                 bpe.heap_bytes() + words.as_ref().map_or(0, WordTable::heap_bytes)
             }
             Algorithm::SentencePiece(spm) => spm.heap_bytes(),
+            Algorithm::WordPiece(_) => 0,
         }
     }
 
@@ -64,7 +73,28 @@ impl Algorithm {
     pub(crate) fn adds_bos(&self) -> bool {
         match self {
             Algorithm::ByteLevelBpe { pre, .. } => pre.adds_bos(),
-            Algorithm::SentencePiece(_) => true,
+            Algorithm::SentencePiece(_) | Algorithm::WordPiece(_) => true,
+        }
+    }
+
+    /// Whether EOS is added where the file does not say.
+    pub(crate) fn adds_eos(&self) -> bool {
+        matches!(self, Algorithm::WordPiece(_))
+    }
+
+    /// The tokens that a text begins and ends with.
+    pub(crate) fn ends(&self, tokens: &TokenTable, data: &VocabularyData) -> (Option<u32>, Option<u32>) {
+        match self {
+            Algorithm::ByteLevelBpe { .. } | Algorithm::SentencePiece(_) => (data.bos, data.eos),
+            Algorithm::WordPiece(_) => word_piece::ends(tokens, data),
+        }
+    }
+
+    /// The token for unknown text, where the algorithm has one whatever the file says.
+    pub(crate) fn unknown(&self) -> Option<u32> {
+        match self {
+            Algorithm::ByteLevelBpe { .. } | Algorithm::SentencePiece(_) => None,
+            Algorithm::WordPiece(word_piece) => Some(word_piece.unknown()),
         }
     }
 
@@ -73,6 +103,7 @@ impl Algorithm {
         match self {
             Algorithm::ByteLevelBpe { .. } => false,
             Algorithm::SentencePiece(spm) => spm.add_space_prefix,
+            Algorithm::WordPiece(_) => true,
         }
     }
 }
@@ -84,6 +115,7 @@ pub(crate) struct Encoder<'a> {
     text: &'a str,
     word: Word<u32>,
     spm: spm::Scratch,
+    word_piece: word_piece::Scratch,
     cache: WordCache,
 }
 
@@ -95,6 +127,7 @@ impl<'a> Encoder<'a> {
             text,
             word: Word::new(),
             spm: spm::Scratch::default(),
+            word_piece: word_piece::Scratch::default(),
             cache: WordCache::new(text.len()),
         }
     }
@@ -137,6 +170,20 @@ impl<'a> Encoder<'a> {
                         }),
                     };
                     result.map_err(|missing| missing.in_text(at))?;
+                }
+                Ok(())
+            }
+            Algorithm::WordPiece(word_piece) => {
+                let scratch = &mut self.word_piece;
+                let mut at = range.start;
+                for part in self.text[range].split(word_piece::is_space) {
+                    let window = at..at + part.len();
+                    self.cache.encode(self.text, window.clone(), ids, |text, ids| {
+                        word_piece.encode(tokens, text, scratch, ids);
+                        Ok::<(), Error>(())
+                    })?;
+                    // The space that ended it.
+                    at = window.end + self.text[window.end..].chars().next().map_or(0, char::len_utf8);
                 }
                 Ok(())
             }

@@ -89,6 +89,12 @@ pub enum Error {
         /// The algorithm.
         model: String,
     },
+    /// A WordPiece vocabulary has no token for what it cannot express.
+    #[error("tokenizer.ggml.unknown_token_id is missing; tokenizer.ggml.model {model:?} needs one")]
+    UnknownMissing {
+        /// The algorithm.
+        model: String,
+    },
     /// One score a token, or none at all.
     #[error("tokenizer.ggml.scores has {found} entries; expected {expected}, one a token")]
     ScoreCount {

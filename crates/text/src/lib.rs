@@ -1,8 +1,8 @@
 //! Text to tokens and back, and chats to text.
 //!
 //! - [`Tokenizer`]: built from a [`VocabularyData`] (plain data; this crate knows no file format),
-//!   encodes text to ids and gives the bytes of an id. Byte-level BPE and SentencePiece's BPE; one
-//!   file an algorithm.
+//!   encodes text to ids and gives the bytes of an id. Byte-level BPE, SentencePiece's BPE and
+//!   WordPiece; one file an algorithm.
 //! - [`StreamDecoder`]: bytes of tokens to whole characters while they arrive.
 //! - [`StopMatcher`]: ends a text at the first of some stop strings while it arrives.
 //! - [`ChatTemplate`]: messages to the text that a model was trained on.
@@ -31,6 +31,8 @@ mod class;
 mod pretokenizer;
 
 mod spm;
+
+mod word_piece;
 
 mod stop;
 mod stream;

@@ -49,15 +49,16 @@ impl Tokenizer {
     /// Checks the vocabulary and prepares it for encoding.
     pub fn new(data: VocabularyData) -> Result<Tokenizer, Error> {
         let (tokens, algorithm) = Algorithm::new(&data)?;
-        let add_bos = data.add_bos.unwrap_or(algorithm.adds_bos() && data.bos.is_some());
-        let add_eos = data.add_eos.unwrap_or(false);
-        if add_bos && data.bos.is_none() {
+        let (bos, eos) = algorithm.ends(&tokens, &data);
+        let add_bos = data.add_bos.unwrap_or(algorithm.adds_bos() && bos.is_some());
+        let add_eos = data.add_eos.unwrap_or(algorithm.adds_eos() && eos.is_some());
+        if add_bos && bos.is_none() {
             return Err(Error::SpecialMissing {
                 flag: "tokenizer.ggml.add_bos_token",
                 id: "tokenizer.ggml.bos_token_id",
             });
         }
-        if add_eos && data.eos.is_none() {
+        if add_eos && eos.is_none() {
             return Err(Error::SpecialMissing {
                 flag: "tokenizer.ggml.add_eos_token",
                 id: "tokenizer.ggml.eos_token_id",
@@ -71,10 +72,10 @@ impl Tokenizer {
         Ok(Tokenizer {
             special: SpecialTokens::new(&tokens),
             tokens,
+            bos,
+            eos,
+            unk: algorithm.unknown().or(data.unk),
             algorithm,
-            bos: data.bos,
-            eos: data.eos,
-            unk: data.unk,
             pad: data.pad,
             eog,
             add_bos,
@@ -247,12 +248,12 @@ impl Tokenizer {
         self.tokens.len()
     }
 
-    /// Begin of sequence.
+    /// Begin of sequence; of WordPiece vocabularies CLS.
     pub fn bos(&self) -> Option<u32> {
         self.bos
     }
 
-    /// End of sequence.
+    /// End of sequence; of WordPiece vocabularies SEP.
     pub fn eos(&self) -> Option<u32> {
         self.eos
     }
@@ -267,7 +268,7 @@ impl Tokenizer {
         self.pad
     }
 
-    /// Whether encoding begins text with a space that was not written, as SentencePiece does.
+    /// Whether encoding begins text with a space that was not written, as SentencePiece and WordPiece do.
     pub fn adds_space_prefix(&self) -> bool {
         self.algorithm.adds_space_prefix()
     }

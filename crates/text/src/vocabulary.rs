@@ -64,6 +64,10 @@ pub struct VocabularyData<'a> {
     pub eos: Option<u32>,
     /// End of turn.
     pub eot: Option<u32>,
+    /// What a text of an encoder begins with; absent: as BOS.
+    pub cls: Option<u32>,
+    /// What a text of an encoder ends with; absent: as EOS.
+    pub sep: Option<u32>,
     /// What stands for unknown text.
     pub unk: Option<u32>,
     /// Padding.
@@ -72,7 +76,7 @@ pub struct VocabularyData<'a> {
     pub eog: &'a [u32],
     /// Whether encoding adds BOS; absent: as the algorithm and pre-tokenizer usually do.
     pub add_bos: Option<bool>,
-    /// Whether encoding adds EOS; absent: no.
+    /// Whether encoding adds EOS; absent: only WordPiece does.
     pub add_eos: Option<bool>,
     /// Whether SentencePiece text begins with a space that was not written; absent: yes.
     pub add_space_prefix: Option<bool>,
@@ -92,6 +96,8 @@ impl Default for VocabularyData<'_> {
             bos: None,
             eos: None,
             eot: None,
+            cls: None,
+            sep: None,
             unk: None,
             pad: None,
             eog: &[],
@@ -114,6 +120,8 @@ impl VocabularyData<'_> {
             ("tokenizer.ggml.bos_token_id", self.bos),
             ("tokenizer.ggml.eos_token_id", self.eos),
             ("tokenizer.ggml.eot_token_id", self.eot),
+            ("tokenizer.ggml.cls_token_id", self.cls),
+            ("tokenizer.ggml.seperator_token_id", self.sep),
             ("tokenizer.ggml.unknown_token_id", self.unk),
             ("tokenizer.ggml.padding_token_id", self.pad),
         ];

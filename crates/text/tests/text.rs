@@ -28,3 +28,5 @@ mod stream;
 mod templates;
 #[path = "text/vocabularies.rs"]
 mod vocabularies;
+#[path = "text/word_piece.rs"]
+mod word_piece;

@@ -21,7 +21,7 @@ fn names_that_are_not_ours_are_refused() {
     let small = Small::new("gpt-2");
     check(
         VocabularyData { model: "rwkv", ..small.data() },
-        "tokenizer.ggml.model is \"rwkv\"; supported are gpt2, llama",
+        "tokenizer.ggml.model is \"rwkv\"; supported are gpt2, llama, bert",
     );
     let error = Tokenizer::new(VocabularyData { pre: None, ..small.data() }).err().unwrap();
     assert!(matches!(error, text::Error::PreTokenizerMissing { .. }));
