@@ -36,6 +36,44 @@ pub enum Error {
         /// Positions of the context.
         n_ctx: usize,
     },
+    /// A model that generates no text was to.
+    #[error(
+        "{arch} models read texts and make embeddings of them: they have no next tokens and no logits; embed with `minfer embed`, or `Embedder` in the library"
+    )]
+    Encoder {
+        /// The architecture.
+        arch: &'static str,
+    },
+    /// A session that gives hidden rows was asked for logits.
+    #[error("the session gives hidden rows (SessionOptions::output), expected one that gives logits")]
+    HiddenOnly,
+    /// A file whose classifier says how relevant a text is.
+    #[error("pooling is rank: the model scores texts and makes no embeddings; mean, cls and last do")]
+    Rank,
+    /// More dimensions than the model has, or none.
+    #[error("{asked} dimensions: the model's embeddings have {n_embd}, expected 1 to {n_embd}")]
+    Dimensions {
+        /// What was asked for.
+        asked: usize,
+        /// What there is.
+        n_embd: usize,
+    },
+    /// A text of no tokens.
+    #[error("text {index} is empty: the model has no token to put around it, so at least one is needed")]
+    EmptyText {
+        /// Which text, from 0.
+        index: usize,
+    },
+    /// A text that does not fit.
+    #[error("text {index} has {tokens} tokens, the context {n_ctx} positions")]
+    TextTooLong {
+        /// Which text, from 0.
+        index: usize,
+        /// Its tokens.
+        tokens: usize,
+        /// Positions of the context.
+        n_ctx: usize,
+    },
     /// A text too short to score.
     #[error("the text has {tokens} tokens: windows of {n_ctx} need at least {needed}")]
     TextTooShort {
@@ -81,7 +119,7 @@ pub enum Error {
     #[error("{0} is 0: expected at least 1")]
     Zero(&'static str),
     /// A run that checks memory found no fault and gave another answer all the same.
-    #[error("memory: with {what} the logit of token {token} is {found}, without {expected}")]
+    #[error("memory: with {what} number {token} of a row is {found}, without {expected}")]
     Memory {
         /// What memory was filled with.
         what: &'static str,

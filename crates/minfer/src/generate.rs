@@ -106,6 +106,7 @@ impl Session {
         options: &GenerateOptions,
         sink: &mut dyn FnMut(Event) -> ControlFlow<()>,
     ) -> Result<Generation, Error> {
+        self.expect_logits()?;
         if prompt.is_empty() {
             return Err(Error::EmptyPrompt);
         }

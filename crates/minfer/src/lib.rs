@@ -1,4 +1,4 @@
-//! Load a model, generate, score: the library that people embed.
+//! Load a model, generate, score, embed: the library that people embed.
 //!
 //! ```no_run
 //! use std::{ops::ControlFlow, sync::Arc};
@@ -24,6 +24,8 @@
 //! [`ControlFlow::Break`](std::ops::ControlFlow::Break), at any token. Who keeps several sequences works with
 //! [`Session::engine`] and the parts that `generate` is made of: [`Sampler`], [`StreamDecoder`], [`StopMatcher`].
 //!
+//! [`Embedder`] makes vectors of texts, with encoders (BERT) and with every other model. Encoders generate no text.
+//!
 //! Everything is a value that the caller owns: nothing is printed, no signal is caught, no environment variable
 //! is read, and several models and sessions live side by side.
 
@@ -31,6 +33,7 @@ mod breakers;
 mod choice;
 mod context;
 mod dump;
+mod embed;
 mod error;
 mod generate;
 mod hash;
@@ -46,6 +49,7 @@ mod weights;
 
 pub use context::{ContextChoice, choose_context};
 pub use dump::GraphFormat;
+pub use embed::{EmbedOptions, Embedder, Embedding, Normalize};
 pub use error::Error;
 pub use generate::{Event, FinishReason, GenerateOptions, Generation};
 pub use inspect::inspect;
@@ -65,7 +69,7 @@ pub use cpu::limits::{int8_peak, read_bandwidth};
 pub use cpu::{Isa, ThreadPool, Topology, brand as cpu_brand, default_threads};
 pub use gguf::{Error as GgufError, GgufFile, Residence};
 pub use graph::DType;
-pub use models::{ARCHITECTURES, Config, ModelError, RopeOverrides, RopeScalingKind};
+pub use models::{ARCHITECTURES, Config, ModelError, Output, Pooling, RopeOverrides, RopeScalingKind};
 pub use runtime::{ArenaNeeds, Engine, Item, Memory, Profile, ProfileRow, Rows, RuntimeError, SeqId};
 pub use sample::{SampleError, Sampler, Settings as Sampling, SettingsError, argmax, logprobs, top_n};
 pub use text::{

@@ -164,6 +164,9 @@ fn tokenizer(metadata: &Metadata) -> Result<Tokenizer, Error> {
         bos: id("bos")?,
         eos: id("eos")?,
         eot: id("eot")?,
+        cls: id("cls")?,
+        // Spelled so in every file.
+        sep: id("seperator")?,
         unk: id("unknown")?,
         pad: id("padding")?,
         eog: &[],

@@ -34,6 +34,7 @@ impl Perplexity {
 impl Session {
     /// Scores tokens; `top` says how many of the best ids to give.
     pub fn score(&mut self, tokens: &[u32], top: usize) -> Result<Score, Error> {
+        self.expect_logits()?;
         if tokens.is_empty() {
             return Err(Error::EmptyPrompt);
         }
@@ -70,6 +71,7 @@ impl Session {
         n_ctx: usize,
         progress: &mut dyn FnMut(usize, usize, f64),
     ) -> Result<Perplexity, Error> {
+        self.expect_logits()?;
         let needed = 2 * n_ctx;
         if tokens.len() < needed || n_ctx < 4 {
             return Err(Error::TextTooShort { tokens: tokens.len(), n_ctx, needed: needed.max(8) });

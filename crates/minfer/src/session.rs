@@ -7,7 +7,7 @@ use compile::DeviceId;
 pub use cpu::kv::KV_TYPES;
 use cpu::{Cpu, Isa, ThreadPool};
 use graph::{DType, Graph, NodeId};
-use models::BodyParams;
+use models::{BodyParams, Output};
 use runtime::{Engine, EngineParts, Memory, Params, Verify, WeightSource};
 
 use crate::verify::verify;
@@ -17,11 +17,13 @@ use crate::{Error, MemoryLimit, Model, Plan, Verified};
 /// How a session runs. None of it but the KV types and `reference` changes a result.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionOptions {
+    /// Logits, or hidden rows, of which embeddings are made: [`crate::Embedder`] asks for those. An encoder has no logits.
+    pub output: Output,
     /// Positions of the context: [`crate::choose_context`] decides it.
     pub n_ctx: usize,
     /// Sequences in a batch.
     pub n_seq: usize,
-    /// Tokens in a batch.
+    /// Tokens in a batch; of an encoder at least a context, since it reads a text at once.
     pub n_ubatch: usize,
     /// Tokens of a batch that logits are computed after; at least one a sequence. Who scores whole texts sets it to
     /// `n_ubatch`: batches are cut so that no more are asked for.
@@ -29,7 +31,7 @@ pub struct SessionOptions {
     /// Rows of logits that are computed at a time; at least one a sequence, so that sequences that go on together read
     /// the head's weights once.
     pub head_rows: usize,
-    /// Type of cached keys, one of [`KV_TYPES`].
+    /// Type of cached keys, one of [`KV_TYPES`]. Encoders keep nothing from batch to batch: theirs are F32 in any case.
     pub type_k: DType,
     /// Type of cached values, one of [`KV_TYPES`] too, whichever the keys have.
     pub type_v: DType,
@@ -49,6 +51,7 @@ pub struct SessionOptions {
 impl Default for SessionOptions {
     fn default() -> SessionOptions {
         SessionOptions {
+            output: Output::Logits,
             n_ctx: 4096,
             n_seq: 1,
             n_ubatch: 256,
@@ -79,6 +82,10 @@ impl Session {
     /// Plans, reserves and registers; no weight is read before the first run, which is done here where memory is to be
     /// verified.
     pub fn new(model: Arc<Model>, pool: Arc<ThreadPool>, options: &SessionOptions) -> Result<Session, Error> {
+        let arch = model.config().arch;
+        if arch.encoder && options.output == Output::Logits {
+            return Err(Error::Encoder { arch: arch.name });
+        }
         let params = params(&model, options)?;
         let isa = tier(options)?;
         let threads = pool.threads();
@@ -103,6 +110,11 @@ impl Session {
     /// The engine, for callers that keep several sequences.
     pub fn engine(&mut self) -> &mut Engine {
         &mut self.engine
+    }
+
+    /// Refuses to go on with rows that are no logits.
+    pub(crate) fn expect_logits(&self) -> Result<(), Error> {
+        if self.options.output == Output::Hidden { Err(Error::HiddenOnly) } else { Ok(()) }
     }
 
     /// The tier in use.
@@ -154,7 +166,8 @@ pub(crate) fn params(model: &Model, options: &SessionOptions) -> Result<Params, 
     if let Some((what, _)) = positive.into_iter().find(|(_, n)| *n == 0) {
         return Err(Error::Zero(what));
     }
-    let cache_type = |asked| if options.reference { DType::F32 } else { asked };
+    let encoder = model.config().arch.encoder;
+    let cache_type = |asked| if options.reference || encoder { DType::F32 } else { asked };
     let (type_k, type_v) = (cache_type(options.type_k), cache_type(options.type_v));
     let head_dim = model.config().head_dim;
     for (option, kv_type) in [("--kv-type-k", type_k), ("--kv-type-v", type_v)] {
@@ -166,8 +179,10 @@ pub(crate) fn params(model: &Model, options: &SessionOptions) -> Result<Params, 
             return Err(Error::CacheType { option, kv_type, block, head_dim });
         }
     }
-    let n_ubatch = options.n_ubatch.min(options.n_ctx * options.n_seq);
+    let n_ubatch = if encoder { options.n_ubatch.max(options.n_ctx) } else { options.n_ubatch };
+    let n_ubatch = n_ubatch.min(options.n_ctx * options.n_seq);
     Ok(Params {
+        output: options.output,
         body: BodyParams { n_ctx: options.n_ctx, type_k, type_v },
         n_seq: options.n_seq,
         n_ubatch,

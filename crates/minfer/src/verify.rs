@@ -18,23 +18,24 @@ pub struct Verified {
     pub windows: usize,
 }
 
-/// Runs a batch and a token after it without checks, with guards and with poison. The engine goes on with poison: every
+/// Runs a batch and a token after it (of an encoder a text at once) without checks, with guards and with poison. The engine goes on with poison: every
 /// answer is computed on memory that holds nothing but what the plan says.
 pub(crate) fn verify(engine: &mut Engine) -> Result<Verified, Error> {
     let plain = Params { verify: Verify::Off, ..*engine.params() };
     let n_vocab = engine.model().config.n_vocab;
+    let width = engine.model().row_width(plain.output);
     let count = TOKENS.min(plain.n_ubatch + 1).min(plain.body.n_ctx);
     // Any token will do; these are spread over the vocabulary.
     let tokens: Vec<u32> = (0..count).map(|i| ((i * 37 + 10) % n_vocab) as u32).collect();
     engine.rebuild(plain)?;
-    let expected = logits(engine, &tokens)?;
+    let expected = rows(engine, &tokens)?;
     for (verify, what) in [(Verify::Guards, "guards around every value"), (Verify::Poison, "poison")] {
         engine.rebuild(Params { verify, ..plain })?;
-        let found = logits(engine, &tokens)?;
+        let found = rows(engine, &tokens)?;
         let differs = expected.iter().zip(&found).position(|(e, f)| e.to_bits() != f.to_bits());
         if let Some(at) = differs {
             let (expected, found) = (expected[at], found[at]);
-            return Err(Error::Memory { what, token: at % n_vocab, expected, found });
+            return Err(Error::Memory { what, token: at % width, expected, found });
         }
     }
     let programs = [engine.body(), engine.head()];
@@ -46,10 +47,11 @@ pub(crate) fn verify(engine: &mut Engine) -> Result<Verified, Error> {
     })
 }
 
-/// The logits after the last token but one, and after the last.
-fn logits(engine: &mut Engine, tokens: &[u32]) -> Result<Vec<f32>, Error> {
+/// The rows after the last token but one, and after the last.
+fn rows(engine: &mut Engine, tokens: &[u32]) -> Result<Vec<f32>, Error> {
     let seq = engine.create();
-    let (batch, last) = tokens.split_at(tokens.len() - 1);
+    let whole = engine.model().config.arch.encoder;
+    let (batch, last) = tokens.split_at(if whole { 0 } else { tokens.len() - 1 });
     let items: Vec<Item> = [batch, last]
         .into_iter()
         .filter(|t| !t.is_empty())
