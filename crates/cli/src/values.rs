@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use minfer::{DType, GraphFormat, Isa, KV_TYPES, RopeScalingKind};
+use minfer::{DType, GraphFormat, Isa, KV_TYPES, Normalize, Pooling, RopeScalingKind};
 
 /// Where a graph is to be written, and how.
 #[derive(Clone)]
@@ -90,6 +90,16 @@ pub fn at_least_0(text: &str) -> Result<f32, String> {
 
 pub fn rope_scaling(name: &str) -> Result<RopeScalingKind, String> {
     RopeScalingKind::from_name(name).ok_or_else(|| "expected none, linear or yarn".to_owned())
+}
+
+pub fn pooling(name: &str) -> Result<Pooling, String> {
+    let made = Pooling::from_name(name).filter(|pooling| *pooling != Pooling::Rank);
+    made.ok_or_else(|| "expected mean, cls or last".to_owned())
+}
+
+pub fn normalize(text: &str) -> Result<Normalize, String> {
+    let number = text.parse().ok().and_then(Normalize::from_number);
+    number.ok_or_else(|| "expected -1, 0, 1, 2 or another exponent".to_owned())
 }
 
 /// `15043+1.5`, `15043-inf`: a token and what is added to its logit.

@@ -2,6 +2,7 @@
 
 mod about;
 mod bench;
+mod embed;
 mod engine;
 mod files;
 mod load;
@@ -16,6 +17,7 @@ use minfer::Isa;
 
 pub use about::{CompletionsArgs, CpuArgs, ManArgs};
 pub use bench::{BenchArgs, BenchOutput};
+pub use embed::EmbedArgs;
 pub use engine::EngineArgs;
 pub use files::{DumpArgs, GgufArgs, GgufTool, InspectArgs, ListArgs, PullArgs, RmArgs, SetArgs};
 pub use load::LoadArgs;
@@ -67,6 +69,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Score a text: logits after it and how likely it is
     Logits(LogitsArgs),
+    /// Make embeddings of texts: vectors that are near where meanings are
+    Embed(EmbedArgs),
     /// Say what a run will take, before anything is read: each term, whether it fits, what would
     Plan(Box<PlanArgs>),
     /// Show the tokens of a text

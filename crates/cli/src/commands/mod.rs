@@ -4,6 +4,7 @@ mod about;
 mod bench;
 mod cached;
 mod cpu;
+mod embed;
 mod gguf;
 mod inspect;
 mod logits;
@@ -38,6 +39,7 @@ pub fn dispatch(cli: Cli, started: Instant) -> Result<ExitCode> {
     let machine = cli.machine;
     match cli.command {
         Command::Run(args) => return run::run(*args, &machine, started),
+        Command::Embed(args) => embed::run(args, &machine),
         Command::Logits(args) => logits::run(args, &machine),
         Command::Tokenize(args) => tokenize::run(args),
         Command::Perplexity(args) => perplexity::run(args, &machine),
@@ -158,18 +160,27 @@ fn session(
     machine: &MachineArgs,
     options: &SessionOptions,
 ) -> Result<Session> {
-    if let Some(GraphFile { path, format }) = &engine.dump_graph {
-        let dump = model.dump_graph(options, *format)?;
-        std::fs::write(path, dump).with_context(|| format!("cannot write {}", path.display()))?;
-    }
+    write_graph(model, engine, options)?;
     let session = Session::new(model.clone(), pool(machine), options)?;
+    tell_verified(&session);
+    Ok(session)
+}
+
+/// Writes the graph, if that was asked for.
+fn write_graph(model: &Model, engine: &EngineArgs, options: &SessionOptions) -> Result<()> {
+    let Some(GraphFile { path, format }) = &engine.dump_graph else { return Ok(()) };
+    let dump = model.dump_graph(options, *format)?;
+    std::fs::write(path, dump).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Says what was found out about memory, if that was asked for.
+fn tell_verified(session: &Session) {
     if let Some(Verified { tokens, calls, windows }) = session.verified() {
         tell(&format!(
-            "note: memory is as planned: {tokens} tokens gave the same logits with guards around {windows} windows of {calls} \
+            "note: memory is as planned: {tokens} tokens gave the same rows with guards around {windows} windows of {calls} \
              calls, and with all other memory poisoned, as it is from here on"
         ));
     }
-    Ok(session)
 }
 
 /// One JSON value on standard output.

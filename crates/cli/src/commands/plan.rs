@@ -4,7 +4,10 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use minfer::{ArenaPlan, Freedom, MemoryLimit, Model, Plan, Proposal, SessionOptions, human_bytes, picture};
+use minfer::{
+    ArenaPlan, EmbedOptions, Freedom, MemoryLimit, Model, Plan, Proposal, SessionOptions, human_bytes,
+    picture,
+};
 use serde_json::{Value as Json, json};
 
 use super::{JSON_VERSION, beside_the_file, load, print_json, print_text, session_options, threads};
@@ -30,6 +33,9 @@ pub fn run(args: PlanArgs, machine: &MachineArgs) -> Result<()> {
     let model = load(&args.model, &args.engine.load)?;
     let asked = session_options(&model, &args.engine, machine, args.tokens.unwrap_or(0))?;
     let options = SessionOptions { n_seq: args.parallel, memory: None, ..asked };
+    // What an encoder can be used for.
+    let embedding = || EmbedOptions { session: options, ..EmbedOptions::default() }.session_options(&model);
+    let options = if model.config().arch.encoder { embedding()? } else { options };
     let threads = threads(machine);
     let plan = model.plan(&options, threads, args.tokens)?;
     let limit = limit(&args);

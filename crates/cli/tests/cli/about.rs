@@ -7,8 +7,9 @@ use minfer::{Isa, default_threads};
 
 use crate::support::{command, json, keys, minfer, run};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "run",
+    "embed",
     "logits",
     "tokenize",
     "perplexity",

@@ -3,6 +3,7 @@
 mod about;
 mod answers;
 mod cached;
+mod embed;
 mod errors;
 mod files;
 mod flags;

@@ -111,6 +111,12 @@ pub fn tiny() -> &'static str {
     PATH.get_or_init(|| model("llama", "tiny", "Q8_0"))
 }
 
+/// A random encoder of f32 weights, whose file says that the first token's row is the embedding; context 512.
+pub fn encoder() -> &'static str {
+    static PATH: OnceLock<String> = OnceLock::new();
+    PATH.get_or_init(|| model("bert", "micro", "F32"))
+}
+
 fn model(arch: &str, preset: &str, quant: &str) -> String {
     std::fs::create_dir_all(folder()).unwrap();
     let path = folder().join(format!("{arch}-{preset}-{quant}.gguf"));

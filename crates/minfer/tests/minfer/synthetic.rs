@@ -83,9 +83,10 @@ fn check_exact(entry: &Entry, options: &SessionOptions) {
 }
 
 #[test]
-fn every_architecture_was_answered() {
+fn every_architecture_that_generates_was_answered() {
     let answered: BTreeSet<String> = entries().into_iter().map(|entry| entry.arch).collect();
-    let known: BTreeSet<String> = ARCHITECTURES.iter().map(|arch| arch.name.to_owned()).collect();
+    let generates = ARCHITECTURES.iter().filter(|arch| !arch.encoder);
+    let known: BTreeSet<String> = generates.map(|arch| arch.name.to_owned()).collect();
     assert_eq!(answered, known);
 }
 
