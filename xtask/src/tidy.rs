@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// What each crate may depend on in the workspace, in the order of the data's flow. Development
 /// dependencies are free.
-const MAY_USE: [(&str, &[&str]); 17] = [
+const MAY_USE: [(&str, &[&str]); 18] = [
     ("lib/memplan", &[]),
     ("crates/gguf", &[]),
     ("crates/graph", &[]),
@@ -17,13 +17,24 @@ const MAY_USE: [(&str, &[&str]); 17] = [
     ("crates/runtime", &["backend", "compile", "graph", "memplan", "models"]),
     ("crates/text", &[]),
     ("crates/sample", &[]),
+    ("crates/constrain", &[]),
     ("crates/synthetic", &["gguf"]),
     ("crates/picture", &[]),
     (
         "crates/minfer",
         &[
-            "backend", "compile", "cpu", "gguf", "graph", "memplan", "models", "picture", "runtime",
-            "sample", "text",
+            "backend",
+            "compile",
+            "constrain",
+            "cpu",
+            "gguf",
+            "graph",
+            "memplan",
+            "models",
+            "picture",
+            "runtime",
+            "sample",
+            "text",
         ],
     ),
     ("crates/fetch", &[]),
