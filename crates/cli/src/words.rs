@@ -13,16 +13,17 @@ const REPOSITORY: &str = "--hf-repo";
 /// How commands call the argument that is a model; `pull` and `rm` call it a name.
 const MODELS: [&str; 2] = ["model", "name"];
 
-const WORDS: [(&str, &str); 5] = [
+const WORDS: [(&str, &str); 6] = [
     ("-ub", "--ubatch-size"),
     ("-ctk", "--cache-type-k"),
     ("-ctv", "--cache-type-v"),
     ("-no-cnv", "--no-chat"),
     ("-sys", "--system-prompt"),
+    ("-jf", "--json-schema"),
 ];
 
 /// What comes after one of these is text, whatever it looks like.
-const TEXT_FOLLOWS: [&str; 8] = [
+const TEXT_FOLLOWS: [&str; 9] = [
     "-p",
     "--prompt",
     "-sys",
@@ -31,6 +32,7 @@ const TEXT_FOLLOWS: [&str; 8] = [
     "--stop",
     "--reverse-prompt",
     "--dry-sequence-breaker",
+    "--regex",
 ];
 
 /// The same arguments with long options; texts and what comes after `--` stay as they are. A repository that is given

@@ -55,6 +55,12 @@ mod matcher;
 
 pub use constraint::Constraint;
 pub use error::ConstrainError;
+/// Says whether a schema can be enforced, as far as that is known without a vocabulary: every keyword, reference and
+/// pattern of it is looked at.
+pub fn check_schema(schema: &serde_json::Value) -> Result<(), ConstrainError> {
+    schema::lower(schema).map(|_| ())
+}
+
 pub use mask::Mask;
 pub use matcher::Matcher;
 pub use vocabulary::Vocabulary;

@@ -147,6 +147,25 @@ pub enum Error {
         /// Why.
         error: sample::SampleError,
     },
+    /// No token could be chosen that obeys the constraint.
+    #[error("token {position} of the answer: {error}")]
+    Constrain {
+        /// Which token of the answer.
+        position: usize,
+        /// Why.
+        error: constrain::ConstrainError,
+    },
+    /// A constraint that was made for another model.
+    #[error(
+        "the constraint is for a vocabulary of {found} tokens with ends of its own, the model has {expected}: make it with \
+         the model's vocabulary"
+    )]
+    OtherVocabulary {
+        /// Tokens that the constraint is for.
+        found: usize,
+        /// Tokens of the model.
+        expected: usize,
+    },
     /// A token could not be scored.
     #[error("after position {position}: {error}")]
     Score {

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use constrain::Constraint;
 use runtime::{Item, Memory, Rows, SeqId};
 use sample::Settings;
 use text::{StopMatcher, StreamDecoder};
@@ -21,8 +22,12 @@ pub struct GenerateOptions {
     pub stop: Vec<String>,
     /// How likely each token was, with so many others that could have stood in its place.
     pub logprobs: Option<usize>,
-    /// Never choose a token that ends the answer.
+    /// Never choose a token that ends the answer. One that obeys a constraint ends all the same where nothing can follow.
     pub ignore_eos: bool,
+    /// What the answer obeys, made with [`crate::Model::vocabulary`]. It ends as soon as nothing can follow; one that is
+    /// cut off before ([`FinishReason::Length`], [`FinishReason::Context`]) is the beginning of what would obey. Stop texts
+    /// end it as they end any answer.
+    pub constraint: Option<Constraint>,
 }
 
 /// Why an answer ended.
@@ -140,6 +145,10 @@ impl Session {
         if wanted == 0 {
             return Ok(answer.finish(FinishReason::Length));
         }
+        // Only the empty answer obeys.
+        if answer.choice.is_complete() {
+            return Ok(answer.finish(FinishReason::Stop));
+        }
         let mut next = match self.process_prompt(seq, prompt, &mut answer.choice, sink)? {
             Some(first) => first,
             None => return Ok(answer.finish(FinishReason::Cancelled)),
@@ -155,7 +164,7 @@ impl Session {
             if !self.model.tokenizer().is_control(next) {
                 given = answer.decode(self.model.tokenizer().piece(next), sink);
             }
-            if answer.stops.stopped() {
+            if answer.stops.stopped() || answer.choice.is_complete() {
                 break FinishReason::Stop;
             }
             if told.is_break() || given.is_break() {
@@ -204,12 +213,7 @@ impl Session {
         let mut chosen = None;
         let items = [Item { seq, tokens, rows: Rows::Last }];
         self.engine.process(&items, &mut |_, _, logits| chosen = Some(choice.make(logits)))?;
-        let position = choice.position;
-        let token =
-            chosen.expect("one row was asked for").map_err(|error| Error::Sample { position, error })?;
-        choice.history.push(token);
-        choice.position += 1;
-        Ok(token)
+        chosen.expect("one row was asked for")
     }
 }
 

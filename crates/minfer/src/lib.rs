@@ -19,8 +19,8 @@
 //! ```
 //!
 //! [`LoadOptions`] says where the weights are and how positions turn; [`SessionOptions`] how a session runs, without a
-//! change of its answers; [`GenerateOptions`] how tokens are chosen ([`Sampling`]), which texts end an answer, and
-//! whether it is told how likely each token was. The sink of [`Session::generate`] ends an answer by
+//! change of its answers; [`GenerateOptions`] how tokens are chosen ([`Sampling`]), which texts end an answer,
+//! what it obeys ([`Constraint`]), and whether it is told how likely each token was. The sink of [`Session::generate`] ends an answer by
 //! [`ControlFlow::Break`](std::ops::ControlFlow::Break), at any token. Who keeps several sequences works with
 //! [`Session::engine`] and the parts that `generate` is made of: [`Sampler`], [`StreamDecoder`], [`StopMatcher`].
 //!
@@ -65,6 +65,7 @@ pub use verify::Verified;
 
 pub use ::picture;
 pub use backend::Fused;
+pub use constrain::{ConstrainError, Constraint, Matcher, Vocabulary};
 pub use cpu::limits::{int8_peak, read_bandwidth};
 pub use cpu::{Isa, ThreadPool, Topology, brand as cpu_brand, default_threads};
 pub use gguf::{Error as GgufError, GgufFile, Residence};

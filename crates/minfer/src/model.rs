@@ -1,13 +1,16 @@
 //! A loaded model: the mapped file, its configuration, its tokenizer and its chat template.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use constrain::{ConstrainError, Vocabulary};
 use gguf::{GgufFile, Metadata, Residence, StrArray};
 use graph::DType;
 use models::{ModelError, RopeOverrides, Tensors};
 use serde_json::Value as Json;
-use text::{ChatTemplate, EncodeOptions, RenderOptions, Strings, TemplateError, Tokenizer, VocabularyData};
+use text::{
+    ChatTemplate, EncodeOptions, RenderOptions, Strings, TemplateError, TokenKind, Tokenizer, VocabularyData,
+};
 
 use crate::Error;
 
@@ -32,6 +35,8 @@ pub struct Model {
     pub(crate) model: models::Model,
     tokenizer: Tokenizer,
     template: Option<Result<ChatTemplate, TemplateError>>,
+    /// Made when the first constraint asks for it.
+    vocabulary: OnceLock<Result<Arc<Vocabulary>, ConstrainError>>,
 }
 
 impl Model {
@@ -61,7 +66,7 @@ impl Model {
         for list in ["tokens", "token_type", "scores", "merges"] {
             file.forget(&format!("tokenizer.ggml.{list}"));
         }
-        Ok(Model { file: Arc::new(file), model, tokenizer, template })
+        Ok(Model { file: Arc::new(file), model, tokenizer, template, vocabulary: OnceLock::new() })
     }
 
     /// The same model with another chat template than the file's, or with one where the file has none. A template that
@@ -92,6 +97,23 @@ impl Model {
     /// text are taken for what they say.
     pub fn tokenize(&self, text: &str, special: bool) -> Result<Vec<u32>, Error> {
         Ok(self.tokenizer.encode(text, EncodeOptions { add_special: special, parse_special: special })?)
+    }
+
+    /// The tokens as constraints see them. The first call takes a while (half a second for 150,000 tokens) and memory that
+    /// no plan counts (some 60 bytes a token); all others get the same.
+    pub fn vocabulary(&self) -> Result<Arc<Vocabulary>, ConstrainError> {
+        let made = self.vocabulary.get_or_init(|| {
+            let tokenizer = &self.tokenizer;
+            let is_text = |id: &u32| {
+                !tokenizer.is_control(*id)
+                    && tokenizer.kind(*id) != TokenKind::Unused
+                    && !tokenizer.is_eog(*id)
+            };
+            let ids = 0..tokenizer.n_vocab() as u32;
+            let pieces = ids.map(|id| Some(id).filter(is_text).map(|id| tokenizer.piece(id)));
+            Vocabulary::new(pieces, tokenizer.eog()).map(Arc::new)
+        });
+        made.clone()
     }
 
     /// True if the file has a chat template, whether or not it can be used.

@@ -2,6 +2,7 @@
 
 mod about;
 mod bench;
+mod constraint;
 mod embed;
 mod engine;
 mod files;
@@ -17,6 +18,7 @@ use minfer::Isa;
 
 pub use about::{CompletionsArgs, CpuArgs, ManArgs};
 pub use bench::{BenchArgs, BenchOutput};
+pub use constraint::ConstraintArgs;
 pub use embed::EmbedArgs;
 pub use engine::EngineArgs;
 pub use files::{DumpArgs, GgufArgs, GgufTool, InspectArgs, ListArgs, PullArgs, RmArgs, SetArgs};

@@ -4,13 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{EngineArgs, SamplingArgs};
+use super::{ConstraintArgs, EngineArgs, SamplingArgs};
 
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     minfer run smollm2-135m \"Name three rivers.\" --temp 0\n  \
     cat letter.txt | minfer run model.gguf -n 200\n  \
-    minfer run model.gguf -p \"1, 2, 3,\" -no-cnv -n 16 --json")]
+    minfer run model.gguf -p \"1, 2, 3,\" -no-cnv -n 16 --json\n  \
+    minfer run model.gguf \"Is a whale a fish?\" --regex \"yes|no\"\n  \
+    minfer run model.gguf \"A river in Africa.\" -j '{\"type\": \"object\", \"properties\": {\"name\": {\"type\": \
+    \"string\"}, \"km\": {\"type\": \"integer\"}}, \"required\": [\"name\", \"km\"], \"additionalProperties\": false}'")]
 pub struct RunArgs {
     /// A GGUF file, a known name, hf:ORG/REPO[:QUANT] or a URL; or -hf ORG/REPO[:QUANT] instead
     pub model: String,
@@ -63,6 +66,8 @@ pub struct RunArgs {
     /// Say in JSON how likely each token was, and the N best
     #[arg(long, requires = "json", value_name = "N")]
     pub logprobs: Option<usize>,
+    #[command(flatten)]
+    pub constraint: ConstraintArgs,
     #[command(flatten)]
     pub sampling: SamplingArgs,
     #[command(flatten)]

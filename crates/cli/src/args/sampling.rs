@@ -91,9 +91,6 @@ pub struct SamplingArgs {
     /// Never choose a token that ends the answer
     #[arg(long)]
     pub ignore_eos: bool,
-    /// Grammars do not exist yet.
-    #[arg(long, hide = true, value_name = "FILE")]
-    pub grammar_file: Option<std::path::PathBuf>,
 }
 
 impl SamplingArgs {
@@ -101,9 +98,6 @@ impl SamplingArgs {
     /// process ends.
     pub fn settings(&self, seed: u64) -> Sampling {
         let refuse = |kind, why: String| -> ! { Cli::command().error(kind, why).exit() };
-        if self.grammar_file.is_some() {
-            refuse(ErrorKind::ArgumentConflict, "--grammar-file: grammars are not supported yet".to_owned());
-        }
         let settings = Sampling {
             temperature: self.temp,
             seed,

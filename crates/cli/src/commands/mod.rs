@@ -3,6 +3,7 @@
 mod about;
 mod bench;
 mod cached;
+mod constraint;
 mod cpu;
 mod embed;
 mod gguf;

@@ -12,7 +12,7 @@ use minfer::{
 };
 use serde_json::{Value as Json, json};
 
-use super::{JSON_VERSION, open, plan_json, print_json, print_text, session, session_options};
+use super::{JSON_VERSION, constraint, open, plan_json, print_json, print_text, session, session_options};
 use crate::args::{MachineArgs, RunArgs};
 use crate::interrupt::{self, Interrupt};
 use crate::process::measured_memory;
@@ -22,9 +22,11 @@ use crate::tell;
 pub fn run(args: RunArgs, machine: &MachineArgs, started: Instant) -> Result<ExitCode> {
     let seed = u64::try_from(args.sampling.seed).unwrap_or_else(|_| fresh_seed());
     let mut sampling = args.sampling.settings(seed);
+    let source = constraint::read(&args.constraint)?;
     let text = prompt_text(&args)?;
     let load_started = Instant::now();
     let model = chat_model(&args)?;
+    let constraint = source.map(|source| source.compile(&model)).transpose()?;
     let prompt = prompt_tokens(&model, &args, &text)?;
     let n_predict = usize::try_from(args.predict).ok();
     let needed = prompt.len() + n_predict.unwrap_or(0);
@@ -39,6 +41,7 @@ pub fn run(args: RunArgs, machine: &MachineArgs, started: Instant) -> Result<Exi
         stop: args.stop,
         logprobs: args.logprobs,
         ignore_eos: args.sampling.ignore_eos,
+        constraint,
     };
     let mut memory = Json::Null;
     let generation = answer(&mut session, &prompt, &generate, args.engine.json, &mut memory)?;
@@ -54,6 +57,11 @@ pub fn run(args: RunArgs, machine: &MachineArgs, started: Instant) -> Result<Exi
     print_text("\n")?;
     if generation.finish_reason == FinishReason::Context {
         tell(&format!("note: the answer ends here: the context of {} positions is full", session.n_ctx()));
+    }
+    let is_cut = matches!(generation.finish_reason, FinishReason::Length | FinishReason::Context);
+    if generate.constraint.is_some() && is_cut {
+        let tokens = generation.tokens.len();
+        tell(&format!("note: the answer is cut off after {tokens} tokens, before it is what was asked for"));
     }
     if args.sampling.temp > 0.0 && args.sampling.seed < 0 && io::stderr().is_terminal() {
         tell(&format!("note: --seed {seed} gives this answer again"));

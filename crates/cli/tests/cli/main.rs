@@ -3,6 +3,7 @@
 mod about;
 mod answers;
 mod cached;
+mod constraints;
 mod embed;
 mod errors;
 mod files;

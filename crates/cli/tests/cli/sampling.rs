@@ -100,8 +100,6 @@ fn settings_out_of_their_range_are_refused_before_anything_is_read() {
     minfer(&["run", micro(), "hi", "--logit-bias", "320+1"]).refused(1, &["320"]);
     minfer(&["run", micro(), "hi", "--stop", ""]).refused(2, &["--stop"]);
     minfer(&["run", micro(), "hi", "--logprobs", "3"]).refused(2, &["--json"]);
-    minfer(&["run", micro(), "hi", "--grammar-file", "x"])
-        .refused(2, &["--grammar-file", "not supported yet"]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod bad_files;
 mod cache_types;
 mod chat;
 mod common;
+mod constrained;
 mod embed;
 mod generate;
 mod load;

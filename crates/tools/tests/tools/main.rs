@@ -1,0 +1,4 @@
+//! Calls in text, however it is cut; grammars of calls.
+
+mod grammars;
+mod parsing;
