@@ -4,21 +4,27 @@ use std::arch::x86_64::*;
 
 use super::super::RANGE;
 use super::load::{self, eight};
-use super::pages::Pages;
+use super::pages::{AHEAD, Pages};
 use super::{Buffers, Run, TILE, tiles};
 use crate::isa::Isa;
 use crate::kv::load_row;
 
-/// Scores of all rows of the run; those of positions that a row does not see are undefined.
+/// Scores of all rows of the run; those of positions that a row does not see are undefined. Toward the end memory is asked
+/// for the first of the values.
 ///
 /// # Safety
 /// The queries exist and the pages are readable, head_dim is a multiple of 8, the CPU has AVX2, FMA
 /// and F16C.
 #[target_feature(enable = "avx2,fma,f16c")]
-pub unsafe fn scores(run: &Run, keys: &Pages, buffers: &mut Buffers) {
+pub unsafe fn scores(run: &Run, keys: &Pages, values: &Pages, buffers: &mut Buffers) {
     let dim = keys.head_dim;
+    (0..AHEAD).step_by(8).for_each(|position| keys.ask(position..position + 8));
     for span in keys.spans.iter().filter(|span| !span.is_empty()) {
         for position in (span.start / 8 * 8..span.end).step_by(8) {
+            match position + AHEAD {
+                ahead if ahead < RANGE => keys.ask(ahead..ahead + 8),
+                ahead => values.ask(ahead - RANGE..ahead - RANGE + 8),
+            }
             // SAFETY: the rows lie in the span and have `dim` elements, as the queries have.
             unsafe {
                 let rows = keys.eight_rows(span, position);

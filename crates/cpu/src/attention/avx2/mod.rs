@@ -176,13 +176,13 @@ impl Run<'_> {
         // SAFETY: the caller's promise; the buffers have the lengths of `range_lengths`.
         unsafe {
             let keys = Pages::new(self, &self.task.k, first);
+            let values = Pages::new(self, &self.task.v, first);
             if few {
-                direct::scores(self, &keys, buffers);
+                direct::scores(self, &keys, &values, buffers);
             } else {
                 packed::pack(&keys, buffers.range);
                 packed::scores(self, first, buffers);
             }
-            let values = Pages::new(self, &self.task.v, first);
             let rows = if few {
                 Rows::Pages(&values)
             } else {

@@ -1,5 +1,6 @@
 //! The rows of one head of the cache in one range: as they lie in pages, or as floats.
 
+use std::arch::x86_64::*;
 use std::ops::Range;
 
 use super::super::{Attention, Cache, PAGE, RANGE};
@@ -8,6 +9,9 @@ use crate::isa::Isa;
 use crate::kv::{kv_row_bytes, load_row};
 
 const PAGES: usize = RANGE / PAGE;
+
+/// How many positions memory is asked for ahead of what is read.
+pub const AHEAD: usize = 4 * PAGE;
 
 /// What a run sees of a range.
 pub struct Pages {
@@ -65,6 +69,20 @@ impl Pages {
             // SAFETY: the position lies in the span.
             unsafe { self.row(position) }
         })
+    }
+
+    /// Asks memory for the rows of some positions of one page, if the page is seen at all. Heads lie apart from each other,
+    /// so the processor does not see by itself what comes behind the end of a page.
+    pub fn ask(&self, positions: Range<usize>) {
+        let base = self.base[positions.start / PAGE];
+        if base.is_null() {
+            return;
+        }
+        let first = positions.start % PAGE * self.row_bytes;
+        for line in (first..first + positions.len() * self.row_bytes).step_by(64) {
+            // SAFETY: SSE is part of x86-64, and a prefetch reads nothing that the program sees.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(base.wrapping_add(line).cast()) };
+        }
     }
 
     /// Writes the rows of all spans as floats, `stride` apart.

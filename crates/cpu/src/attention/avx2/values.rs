@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::super::part::stride;
 use super::super::{PAGE, RANGE};
 use super::load::{self, by_dtype, many};
-use super::pages::Rows;
+use super::pages::{AHEAD, Rows};
 use super::{Run, TILE};
 use crate::math::avx2::first_lanes;
 
@@ -91,7 +91,11 @@ unsafe fn rows_part<const R: usize>(
             Rows::Pages(pages) => {
                 let mut position = positions.start;
                 while position < positions.end {
-                    let next = ((position / PAGE + 1) * PAGE).min(positions.end);
+                    let page = position / PAGE * PAGE;
+                    let next = (page + PAGE).min(positions.end);
+                    if page + AHEAD < RANGE {
+                        pages.ask(page + AHEAD..page + AHEAD + PAGE);
+                    }
                     let part = Part::<R> {
                         rows: pages.row(position),
                         row_bytes: pages.row_bytes,
