@@ -115,6 +115,21 @@ pub enum Error {
         /// What it lacks.
         missing: &'static str,
     },
+    /// An engine that has enough to do.
+    #[error("{waiting} requests wait already, as many as may")]
+    QueueFull {
+        /// Requests in the queue.
+        waiting: usize,
+    },
+    /// An engine that takes no more requests.
+    #[error("the engine has stopped and takes no more requests")]
+    EngineStopped,
+    /// The system starts no thread.
+    #[error("no thread could be started: {0}")]
+    Thread(String),
+    /// A batch of several requests failed.
+    #[error("the batch with this request failed: {0}")]
+    Batch(String),
     /// A number that must be at least 1.
     #[error("{0} is 0: expected at least 1")]
     Zero(&'static str),

@@ -3,13 +3,12 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use crate::answer::Answer;
+use crate::choice::Choice;
+use crate::{Error, Session, TokenLogprobs};
 use constrain::Constraint;
 use runtime::{Item, Memory, Rows, SeqId};
 use sample::Settings;
-use text::{StopMatcher, StreamDecoder};
-
-use crate::choice::Choice;
-use crate::{Error, Session, TokenLogprobs};
 
 /// What to generate.
 #[derive(Clone, Debug, Default)]
@@ -112,18 +111,10 @@ impl Session {
         sink: &mut dyn FnMut(Event) -> ControlFlow<()>,
     ) -> Result<Generation, Error> {
         self.expect_logits()?;
-        if prompt.is_empty() {
-            return Err(Error::EmptyPrompt);
-        }
         let n_ctx = self.n_ctx();
-        if prompt.len() > n_ctx {
-            return Err(Error::PromptTooLong { prompt: prompt.len(), n_ctx });
-        }
-        let most = (n_ctx - prompt.len() + 1).min(options.n_predict.unwrap_or(usize::MAX));
-        let choice = Choice::new(self.model.tokenizer(), prompt, most, options)?;
-        let answer = Answer::new(choice, most, StopMatcher::new(&options.stop)?);
+        let answer = Answer::new(self.model.tokenizer(), n_ctx, prompt, options)?;
         let seq = self.engine.create();
-        let answer = self.answer(seq, prompt, options, answer, sink);
+        let answer = self.answer(seq, prompt, answer, sink);
         if let Ok(generation) = &answer {
             let _ = sink(Event::Finished(generation.finish_reason));
         }
@@ -136,18 +127,12 @@ impl Session {
         &mut self,
         seq: SeqId,
         prompt: &[u32],
-        options: &GenerateOptions,
         mut answer: Answer,
         sink: &mut dyn FnMut(Event) -> ControlFlow<()>,
     ) -> Result<Generation, Error> {
         let started = Instant::now();
-        let wanted = options.n_predict.unwrap_or(usize::MAX);
-        if wanted == 0 {
-            return Ok(answer.finish(FinishReason::Length));
-        }
-        // Only the empty answer obeys.
-        if answer.choice.is_complete() {
-            return Ok(answer.finish(FinishReason::Stop));
+        if let Some(reason) = answer.is_nothing() {
+            return Ok(answer.finish(reason));
         }
         let mut next = match self.process_prompt(seq, prompt, &mut answer.choice, sink)? {
             Some(first) => first,
@@ -156,22 +141,9 @@ impl Session {
         answer.prompt_time = started.elapsed();
         answer.first_token_at = Some(Instant::now());
         let reason = loop {
-            let told = answer.take(next, sink);
-            if self.model.tokenizer().is_eog(next) {
-                break FinishReason::Stop;
-            }
-            let mut given = ControlFlow::Continue(());
-            if !self.model.tokenizer().is_control(next) {
-                given = answer.decode(self.model.tokenizer().piece(next), sink);
-            }
-            if answer.stops.stopped() || answer.choice.is_complete() {
-                break FinishReason::Stop;
-            }
-            if told.is_break() || given.is_break() {
-                break FinishReason::Cancelled;
-            }
-            if answer.tokens.len() >= wanted {
-                break FinishReason::Length;
+            let ended = answer.advance(next, self.model.tokenizer(), sink);
+            if let Some(reason) = ended {
+                break reason;
             }
             if self.engine.len(seq)? == self.n_ctx() {
                 break FinishReason::Context;
@@ -215,72 +187,4 @@ impl Session {
         self.engine.process(&items, &mut |_, _, logits| chosen = Some(choice.make(logits)))?;
         chosen.expect("one row was asked for")
     }
-}
-
-/// An answer in the making.
-struct Answer {
-    choice: Choice,
-    decoder: StreamDecoder,
-    stops: StopMatcher,
-    tokens: Vec<u32>,
-    text: String,
-    prompt_time: Duration,
-    first_token_at: Option<Instant>,
-}
-
-impl Answer {
-    /// An answer of at most so many tokens.
-    fn new(choice: Choice, most: usize, stops: StopMatcher) -> Answer {
-        Answer {
-            choice,
-            decoder: StreamDecoder::new(),
-            stops,
-            tokens: Vec::with_capacity(most),
-            text: String::new(),
-            prompt_time: Duration::ZERO,
-            first_token_at: None,
-        }
-    }
-
-    /// A token belongs to the answer.
-    fn take(&mut self, id: u32, sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> ControlFlow<()> {
-        self.tokens.push(id);
-        sink(Event::Token { id, logprobs: self.choice.logprobs.last() })
-    }
-
-    /// Bytes of a token: what is whole characters by now, and cannot be the beginning of a stop text, is given out.
-    fn decode(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> ControlFlow<()> {
-        let (piece, _) = self.stops.push(self.decoder.push(bytes));
-        give(&mut self.text, piece, sink)
-    }
-
-    /// What was held back; whether it is a stop text after all. The answer ends here, whatever the sink says.
-    fn give_rest(&mut self, sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> bool {
-        let (piece, stopped) = self.stops.push(self.decoder.finish());
-        let rest = piece.to_owned() + self.stops.finish();
-        let _ = give(&mut self.text, &rest, sink);
-        stopped
-    }
-
-    fn finish(self, finish_reason: FinishReason) -> Generation {
-        // A token that was chosen while the caller ended the answer is not in it.
-        let mut logprobs = self.choice.logprobs;
-        logprobs.truncate(self.tokens.len());
-        Generation {
-            tokens: self.tokens,
-            logprobs,
-            text: self.text,
-            finish_reason,
-            prompt_time: self.prompt_time,
-            first_token_at: self.first_token_at,
-            decode_time: self.first_token_at.map_or(Duration::ZERO, |at| at.elapsed()),
-            memory: Memory::default(),
-        }
-    }
-}
-
-/// Text goes to the caller and to the answer.
-fn give(text: &mut String, piece: &str, sink: &mut dyn FnMut(Event) -> ControlFlow<()>) -> ControlFlow<()> {
-    text.push_str(piece);
-    if piece.is_empty() { ControlFlow::Continue(()) } else { sink(Event::Text(piece)) }
 }

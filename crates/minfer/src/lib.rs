@@ -29,11 +29,13 @@
 //! Everything is a value that the caller owns: nothing is printed, no signal is caught, no environment variable
 //! is read, and several models and sessions live side by side.
 
+mod answer;
 mod breakers;
 mod choice;
 mod context;
 mod dump;
 mod embed;
+mod engine;
 mod error;
 mod generate;
 mod hash;
@@ -50,6 +52,7 @@ mod weights;
 pub use context::{ContextChoice, choose_context};
 pub use dump::GraphFormat;
 pub use embed::{EmbedOptions, Embedder, Embedding, Normalize};
+pub use engine::{Answers, Cancel, Engine, EngineOptions, Happening, Request, Sink, Stats, Usage};
 pub use error::Error;
 pub use generate::{Event, FinishReason, GenerateOptions, Generation};
 pub use inspect::inspect;
@@ -71,7 +74,9 @@ pub use cpu::{Isa, ThreadPool, Topology, brand as cpu_brand, default_threads};
 pub use gguf::{Error as GgufError, GgufFile, Residence};
 pub use graph::DType;
 pub use models::{ARCHITECTURES, Config, ModelError, Output, Pooling, RopeOverrides, RopeScalingKind};
-pub use runtime::{ArenaNeeds, Engine, Item, Memory, Profile, ProfileRow, Rows, RuntimeError, SeqId};
+pub use runtime::{
+    ArenaNeeds, Engine as BatchEngine, Item, Memory, Profile, ProfileRow, Rows, RuntimeError, SeqId,
+};
 pub use sample::{SampleError, Sampler, Settings as Sampling, SettingsError, argmax, logprobs, top_n};
 pub use text::{
     DateTime, EncodeOptions, Error as TextError, PreTokenizer, RenderOptions, StopMatcher, StreamDecoder,

@@ -23,6 +23,8 @@ pub struct SessionOptions {
     pub n_ctx: usize,
     /// Sequences in a batch.
     pub n_seq: usize,
+    /// Contexts more that the cache has room for: what sequences that wait for their next text may keep.
+    pub n_kept: usize,
     /// Tokens in a batch; of an encoder at least a context, since it reads a text at once.
     pub n_ubatch: usize,
     /// Tokens of a batch that logits are computed after; at least one a sequence. Who scores whole texts sets it to
@@ -54,6 +56,7 @@ impl Default for SessionOptions {
             output: Output::Logits,
             n_ctx: 4096,
             n_seq: 1,
+            n_kept: 0,
             n_ubatch: 256,
             n_outputs: 1,
             head_rows: 1,
@@ -185,6 +188,7 @@ pub(crate) fn params(model: &Model, options: &SessionOptions) -> Result<Params, 
         output: options.output,
         body: BodyParams { n_ctx: options.n_ctx, type_k, type_v },
         n_seq: options.n_seq,
+        n_kept: options.n_kept,
         n_ubatch,
         n_outputs: options.n_outputs.max(options.n_seq).min(n_ubatch),
         head_rows: options.head_rows.max(options.n_seq.min(n_ubatch)),

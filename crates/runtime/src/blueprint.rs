@@ -112,12 +112,12 @@ impl Blueprint {
         &self.body.placed.graph.regions
     }
 
-    /// What a region of the cache takes while every sequence grows to `tokens` positions, or to the context if that is less;
+    /// What a region of the cache takes while every sequence, the kept ones too, grows to `tokens` positions, or to the context if that is less;
     /// without a number its address space.
     pub fn region_bytes(&self, region: &Region, tokens: Option<usize>) -> u64 {
-        let Params { body, n_seq, n_ubatch, .. } = self.params;
+        let Params { body, n_seq, n_kept, n_ubatch, .. } = self.params;
         let tokens = tokens.map_or(body.n_ctx, |tokens| tokens.min(body.n_ctx));
-        let pages = n_seq * pages_needed(tokens, n_ubatch, region.window);
+        let pages = (n_seq + n_kept) * pages_needed(tokens, n_ubatch, region.window);
         page_bytes(region) * pages as u64
     }
 

@@ -71,7 +71,7 @@ impl Engine {
     /// Compiles the programs, reserves arenas and the cache's address space, registers weights.
     pub fn new(parts: EngineParts, params: Params) -> Result<Engine, RuntimeError> {
         let window = parts.model.config.window.as_ref().map(|w| w.positions);
-        let kv = KvCache::new(params.n_seq, params.body.n_ctx, params.n_ubatch, window);
+        let kv = KvCache::new(params.n_seq + params.n_kept, params.body.n_ctx, params.n_ubatch, window);
         let empty = Arc::new(Program {
             capacity: Extents { tokens: 0, outputs: 0, sequences: 0 },
             splits: vec![],

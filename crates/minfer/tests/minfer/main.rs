@@ -9,6 +9,7 @@ mod chat;
 mod common;
 mod constrained;
 mod embed;
+mod engine;
 mod generate;
 mod load;
 mod logprobs;

@@ -17,6 +17,8 @@ pub struct Params {
     pub output: Output,
     /// Sequences in a batch, and as many full contexts of cache; fixed.
     pub n_seq: usize,
+    /// Contexts more that the cache has room for, for sequences that are kept while they are in no batch; fixed.
+    pub n_kept: usize,
     /// Tokens in a batch.
     pub n_ubatch: usize,
     /// Rows of a batch that go on to the head. Who wants logits after every token wants as many as tokens: batches are
@@ -69,6 +71,7 @@ impl Params {
         changed("the type of cached keys", old.body.type_k.to_string(), self.body.type_k.to_string())?;
         changed("the type of cached values", old.body.type_v.to_string(), self.body.type_v.to_string())?;
         changed("the number of sequences", old.n_seq.to_string(), self.n_seq.to_string())?;
+        changed("the number of kept sequences", old.n_kept.to_string(), self.n_kept.to_string())?;
         match n_ubatch_max {
             Some(most) if self.n_ubatch > most => Err(RuntimeError::CacheChanged {
                 what: "the batch",

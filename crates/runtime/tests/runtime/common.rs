@@ -97,6 +97,7 @@ impl Setup {
             output: models::Output::Logits,
             body: BodyParams::new(256, case.kv),
             n_seq: 1,
+            n_kept: 0,
             n_ubatch: 200,
             n_outputs: 200,
             head_rows: 16,

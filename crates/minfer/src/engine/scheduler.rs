@@ -1,0 +1,284 @@
+//! The thread that computes: which tokens of which requests go into the next batch.
+
+use std::collections::VecDeque;
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::Instant;
+
+use runtime::{Item, Rows, RuntimeError};
+
+use super::kept::Kept;
+use super::request::{Happening, Usage};
+use super::running::{Running, Waiting};
+use super::stats::Figures;
+use crate::{Error, FinishReason, Session};
+
+pub(super) enum Command {
+    Begin(Box<Waiting>),
+    /// Gives back what is kept.
+    Forget,
+    /// Ends once all requests are over.
+    Stop,
+}
+
+pub(super) struct Scheduler {
+    session: Session,
+    commands: Receiver<Command>,
+    waiting: VecDeque<Box<Waiting>>,
+    running: Vec<Running>,
+    kept: Kept,
+    parallel: usize,
+    /// Tokens of prompts in a batch.
+    chunk: usize,
+    figures: Arc<Figures>,
+    stopping: bool,
+}
+
+impl Scheduler {
+    pub fn new(
+        session: Session,
+        commands: Receiver<Command>,
+        kept: usize,
+        chunk: usize,
+        figures: Arc<Figures>,
+    ) -> Scheduler {
+        let parallel = session.engine.params().n_seq;
+        Scheduler {
+            session,
+            commands,
+            waiting: VecDeque::new(),
+            running: Vec::with_capacity(parallel),
+            kept: Kept::new(kept),
+            parallel,
+            chunk,
+            figures,
+            stopping: false,
+        }
+    }
+
+    /// The life of the thread: until it is told to stop, or nobody can tell it anything any more, and all is done.
+    pub fn run(mut self) {
+        loop {
+            self.hear();
+            self.waiting.retain_mut(|request| !request.is_given_up());
+            self.admit();
+            if !self.running.is_empty() {
+                self.step();
+            }
+            self.end_those_that_are_over();
+            self.tell_figures();
+            if self.stopping && self.running.is_empty() && self.waiting.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Takes all commands; waits for one where there is nothing else to do.
+    fn hear(&mut self) {
+        loop {
+            let idle = self.running.is_empty() && self.waiting.is_empty() && !self.stopping;
+            let command = match idle {
+                true => self.commands.recv().map_err(|_| TryRecvError::Disconnected),
+                false => self.commands.try_recv(),
+            };
+            match command {
+                Ok(Command::Begin(request)) => self.waiting.push_back(request),
+                Ok(Command::Forget) => {
+                    while self.kept.forget_oldest(&mut self.session.engine).expect("kept sequences exist") {}
+                    self.tell_figures();
+                }
+                Ok(Command::Stop) | Err(TryRecvError::Disconnected) => {
+                    self.stopping = true;
+                    return;
+                }
+                Err(TryRecvError::Empty) => return,
+            }
+        }
+    }
+
+    /// Lets requests in, in their order, as long as there is room.
+    fn admit(&mut self) {
+        while self.running.len() < self.parallel {
+            let Some(request) = self.waiting.pop_front() else { return };
+            let Waiting { prompt, answer, mut sink, cancel, since } = *request;
+            let (seq, cached) = match self.kept.begin(&prompt, &mut self.session.engine) {
+                Ok(begun) => begun,
+                Err(error) => {
+                    let _ = sink(Happening::Failed(error.into()));
+                    continue;
+                }
+            };
+            let prompt_tokens = prompt.len();
+            let usage = Usage {
+                prompt_tokens,
+                cached_tokens: cached,
+                queue_time: since.elapsed(),
+                ..Usage::default()
+            };
+            let mut over = answer.is_nothing();
+            if sink(Happening::Started { cached_tokens: cached }).is_break() {
+                over = Some(FinishReason::Cancelled);
+            }
+            let begun = Instant::now();
+            let (tokens, done) = (prompt, cached);
+            self.figures.cached_tokens(cached);
+            self.running.push(Running {
+                seq,
+                tokens,
+                prompt_tokens,
+                done,
+                answer,
+                sink,
+                cancel,
+                usage,
+                begun,
+                over,
+            });
+        }
+    }
+
+    /// One batch: the next token of all that answer, and a chunk of the prompts of the others, the oldest first.
+    fn step(&mut self) {
+        let has_window = self.session.model().config().window.is_some();
+        let mut room = self.session.engine.params().n_ubatch;
+        let mut chunk = self.chunk;
+        // Of each part of the batch: who, and which of its tokens.
+        let mut parts: Vec<(usize, Range<usize>)> = Vec::with_capacity(self.running.len());
+        for (index, request) in self.running.iter_mut().enumerate() {
+            if request.cancel.is_cancelled() {
+                request.over = Some(FinishReason::Cancelled);
+            }
+            if request.over.is_none() && request.is_answering() {
+                parts.push((index, request.done..request.tokens.len()));
+                room -= 1;
+            }
+        }
+        for (index, request) in self.running.iter().enumerate() {
+            if request.over.is_some() || request.is_answering() {
+                continue;
+            }
+            let mut left = request.prompt_tokens - request.done;
+            // Where windows let go of positions, the state before the last token is kept: from it the same prompt goes on.
+            if has_window && left > 1 {
+                left -= 1;
+            }
+            let count = left.min(chunk).min(room);
+            if count == 0 {
+                break;
+            }
+            parts.push((index, request.done..request.done + count));
+            (room, chunk) = (room - count, chunk - count);
+        }
+        if parts.is_empty() {
+            return;
+        }
+        match self.process(&parts) {
+            Ok(chosen) => self.take(&parts, chosen, has_window),
+            Err(error) => self.fail(&parts, error),
+        }
+    }
+
+    /// Computes a batch and chooses tokens. Where pages run out, what is kept gives way.
+    fn process(
+        &mut self,
+        parts: &[(usize, Range<usize>)],
+    ) -> Result<Vec<Option<Result<u32, Error>>>, RuntimeError> {
+        loop {
+            let mut chosen: Vec<Option<Result<u32, Error>>> = parts.iter().map(|_| None).collect();
+            let (mut items, mut choices) = (Vec::with_capacity(parts.len()), Vec::with_capacity(parts.len()));
+            let mut requests: Vec<Option<&mut Running>> = self.running.iter_mut().map(Some).collect();
+            for (index, range) in parts {
+                let request = requests[*index].take().expect("a request is in a batch once");
+                let rows = if range.end == request.tokens.len() { Rows::Last } else { Rows::None };
+                items.push(Item { seq: request.seq, tokens: &request.tokens[range.clone()], rows });
+                choices.push(&mut request.answer.choice);
+            }
+            let result = self.session.engine.process(&items, &mut |item, _, logits| {
+                chosen[item] = Some(choices[item].make(logits));
+            });
+            match result {
+                Ok(()) => return Ok(chosen),
+                Err(error @ RuntimeError::OutOfPages { .. }) => {
+                    if !self.kept.forget_oldest(&mut self.session.engine)? {
+                        return Err(error);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn take(
+        &mut self,
+        parts: &[(usize, Range<usize>)],
+        chosen: Vec<Option<Result<u32, Error>>>,
+        has_window: bool,
+    ) {
+        let n_ctx = self.session.n_ctx();
+        let computed: usize = parts.iter().map(|(_, range)| range.len()).sum();
+        self.figures.computed_tokens(computed);
+        for ((index, range), token) in parts.iter().zip(chosen) {
+            let request = &mut self.running[*index];
+            request.done = range.end;
+            if range.start < request.prompt_tokens
+                && (request.sink)(Happening::Prompt { done: range.end }).is_break()
+            {
+                request.over = Some(FinishReason::Cancelled);
+            }
+            let token = match token {
+                Some(Ok(token)) => token,
+                Some(Err(error)) => {
+                    let _ = (request.sink)(Happening::Failed(error));
+                    // Nothing more is told of it.
+                    request.sink = Box::new(|_| ControlFlow::Break(()));
+                    request.over = Some(FinishReason::Cancelled);
+                    continue;
+                }
+                None => {
+                    if has_window && request.over.is_none() {
+                        let (seq, tokens) = (request.seq, request.tokens[..request.done].to_vec());
+                        let engine = &mut self.session.engine;
+                        let forked = engine.fork(seq).and_then(|copy| self.kept.keep(copy, tokens, engine));
+                        forked.expect("the sequence exists");
+                    }
+                    continue;
+                }
+            };
+            let tokenizer = self.session.model.tokenizer();
+            request.took(token, tokenizer, n_ctx);
+            self.figures.generated_token();
+        }
+    }
+
+    /// An error of the device or the cache ends the requests of the batch; their sequences are as before.
+    fn fail(&mut self, parts: &[(usize, Range<usize>)], error: RuntimeError) {
+        let text = error.to_string();
+        for (index, _) in parts {
+            let request = &mut self.running[*index];
+            let _ = (request.sink)(Happening::Failed(Error::Batch(text.clone())));
+            request.sink = Box::new(|_| ControlFlow::Break(()));
+            request.over = Some(FinishReason::Cancelled);
+        }
+    }
+
+    fn end_those_that_are_over(&mut self) {
+        let mut index = 0;
+        while index < self.running.len() {
+            let Some(reason) = self.running[index].over else {
+                index += 1;
+                continue;
+            };
+            let request = self.running.remove(index);
+            let tokens = request.tokens[..request.done].to_vec();
+            self.kept.keep(request.seq, tokens, &mut self.session.engine).expect("the sequence exists");
+            request.finish(reason);
+        }
+    }
+
+    fn tell_figures(&self) {
+        let memory = self.session.engine.memory();
+        let (running, waiting, kept) = (self.running.len(), self.waiting.len(), self.kept.len());
+        self.figures.state(running, waiting, kept, memory.kv_bytes_committed, memory.kv_bytes_reserved);
+    }
+}
