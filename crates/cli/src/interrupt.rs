@@ -27,6 +27,16 @@ impl Interrupt {
         Ok(Interrupt(noted))
     }
 
+    /// An answer begins: Ctrl-C is only noted again.
+    pub fn begin(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+
+    /// An answer is over: with none to end, Ctrl-C ends the process.
+    pub fn end(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
     pub fn happened(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

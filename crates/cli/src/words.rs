@@ -23,11 +23,12 @@ const WORDS: [(&str, &str); 6] = [
 ];
 
 /// What comes after one of these is text, whatever it looks like.
-const TEXT_FOLLOWS: [&str; 9] = [
+const TEXT_FOLLOWS: [&str; 10] = [
     "-p",
     "--prompt",
     "-sys",
     "--system-prompt",
+    "--system",
     "-r",
     "--stop",
     "--reverse-prompt",

@@ -2,6 +2,7 @@
 
 mod about;
 mod bench;
+mod chat;
 mod constraint;
 mod embed;
 mod engine;
@@ -18,6 +19,7 @@ use minfer::Isa;
 
 pub use about::{CompletionsArgs, CpuArgs, ManArgs};
 pub use bench::{BenchArgs, BenchOutput};
+pub use chat::ChatArgs;
 pub use constraint::ConstraintArgs;
 pub use embed::EmbedArgs;
 pub use engine::EngineArgs;
@@ -42,6 +44,7 @@ use crate::values;
         Instead of MODEL, -hf ORG/REPO:QUANT does as well.\n\n\
         Examples:\n  \
         minfer run smollm2-135m \"Why is the sky blue?\"\n  \
+        minfer chat smollm2-135m --system \"Be brief.\"\n  \
         minfer run model.gguf -p \"Once upon a time\" -no-cnv --temp 0 -n 64\n  \
         minfer plan model.gguf -c 32768 --memory 2GiB\n  \
         minfer bench model.gguf -p 512 -n 64 -t 2\n\n\
@@ -69,6 +72,8 @@ pub struct MachineArgs {
 pub enum Command {
     /// Answer a prompt
     Run(Box<RunArgs>),
+    /// Hold a conversation in the terminal
+    Chat(Box<ChatArgs>),
     /// Score a text: logits after it and how likely it is
     Logits(LogitsArgs),
     /// Make embeddings of texts: vectors that are near where meanings are

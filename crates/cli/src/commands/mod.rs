@@ -3,6 +3,7 @@
 mod about;
 mod bench;
 mod cached;
+mod chat;
 mod constraint;
 mod cpu;
 mod embed;
@@ -40,6 +41,7 @@ pub fn dispatch(cli: Cli, started: Instant) -> Result<ExitCode> {
     let machine = cli.machine;
     match cli.command {
         Command::Run(args) => return run::run(*args, &machine, started),
+        Command::Chat(args) => return chat::run(*args, &machine),
         Command::Embed(args) => embed::run(args, &machine),
         Command::Logits(args) => logits::run(args, &machine),
         Command::Tokenize(args) => tokenize::run(args),
@@ -74,6 +76,20 @@ fn open(model: &str, args: &LoadArgs) -> Result<Model> {
     Ok(model)
 }
 
+/// A model with the chat template that was asked for.
+fn chat_model(model: &str, load: &LoadArgs, template: Option<&str>) -> Result<Arc<Model>> {
+    let model = open(model, load)?;
+    let Some(template) = template else { return Ok(Arc::new(model)) };
+    let source = match minfer::named_template(template) {
+        Some(source) => source.to_owned(),
+        None => std::fs::read_to_string(template).with_context(|| {
+            let names = minfer::template_names().collect::<Vec<_>>().join(", ");
+            format!("--chat-template {template}: neither a known name ({names}) nor a file that can be read")
+        })?,
+    };
+    Ok(Arc::new(model.with_chat_template(&source)?))
+}
+
 /// The threads that were asked for, or one a physical core; more than can run at once only hold each other up.
 fn threads(machine: &MachineArgs) -> usize {
     let most = std::thread::available_parallelism().map_or(1, usize::from);
@@ -84,16 +100,32 @@ fn threads(machine: &MachineArgs) -> usize {
 }
 
 fn pool(machine: &MachineArgs) -> Arc<ThreadPool> {
+    Arc::new(ThreadPool::new(told_threads(machine)))
+}
+
+/// How many threads there will be; a note says so where more were asked for.
+fn told_threads(machine: &MachineArgs) -> usize {
     let threads = threads(machine);
     if let Some(asked) = machine.threads.filter(|asked| *asked > threads as i64) {
         tell(&format!("note: {asked} threads asked for, {threads} can run at once: using {threads}"));
     }
-    Arc::new(ThreadPool::new(threads))
+    threads
 }
 
 /// What a session is made with; `needed` positions are what the run would take, if it is known. With `--fit`, what no flag
 /// says is changed until it holds the limit.
 fn session_options(
+    model: &Model,
+    engine: &EngineArgs,
+    machine: &MachineArgs,
+    needed: usize,
+) -> Result<SessionOptions> {
+    session_options_over(SessionOptions::default(), model, engine, machine, needed)
+}
+
+/// The same, with what no flag of all commands says as it is in `plain`.
+fn session_options_over(
+    plain: SessionOptions,
     model: &Model,
     engine: &EngineArgs,
     machine: &MachineArgs,
@@ -108,7 +140,6 @@ fn session_options(
         tell(&format!("note: --ctx-size {asked} is more than the model was trained for: using {trained}"));
     }
     let kv_type = |own: Option<DType>| own.or(engine.kv_type).unwrap_or(DType::F16);
-    let plain = SessionOptions::default();
     let options = SessionOptions {
         n_ctx: context.n_ctx,
         n_ubatch: engine.ubatch_size.unwrap_or(plain.n_ubatch),

@@ -3,7 +3,6 @@
 use std::io::{self, IsTerminal, Read, Write};
 use std::ops::ControlFlow;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
@@ -12,7 +11,9 @@ use minfer::{
 };
 use serde_json::{Value as Json, json};
 
-use super::{JSON_VERSION, constraint, open, plan_json, print_json, print_text, session, session_options};
+use super::{
+    JSON_VERSION, chat_model, constraint, plan_json, print_json, print_text, session, session_options,
+};
 use crate::args::{MachineArgs, RunArgs};
 use crate::interrupt::{self, Interrupt};
 use crate::process::measured_memory;
@@ -25,7 +26,7 @@ pub fn run(args: RunArgs, machine: &MachineArgs, started: Instant) -> Result<Exi
     let source = constraint::read(&args.constraint)?;
     let text = prompt_text(&args)?;
     let load_started = Instant::now();
-    let model = chat_model(&args)?;
+    let model = chat_model(&args.model, &args.engine.load, args.chat_template.as_deref())?;
     let constraint = source.map(|source| source.compile(&model)).transpose()?;
     let prompt = prompt_tokens(&model, &args, &text)?;
     let n_predict = usize::try_from(args.predict).ok();
@@ -69,20 +70,6 @@ pub fn run(args: RunArgs, machine: &MachineArgs, started: Instant) -> Result<Exi
     Ok(code)
 }
 
-/// The model, with the chat template that was asked for.
-fn chat_model(args: &RunArgs) -> Result<Arc<Model>> {
-    let model = open(&args.model, &args.engine.load)?;
-    let Some(template) = &args.chat_template else { return Ok(Arc::new(model)) };
-    let source = match minfer::named_template(template) {
-        Some(source) => source.to_owned(),
-        None => std::fs::read_to_string(template).with_context(|| {
-            let names = minfer::template_names().collect::<Vec<_>>().join(", ");
-            format!("--chat-template {template}: neither a known name ({names}) nor a file that can be read")
-        })?,
-    };
-    Ok(Arc::new(model.with_chat_template(&source)?))
-}
-
 /// From the argument, the option, the file or standard input, in that order.
 fn prompt_text(args: &RunArgs) -> Result<String> {
     if let Some(text) = args.prompt.as_ref().or(args.prompt_option.as_ref()) {
@@ -102,7 +89,7 @@ fn prompt_text(args: &RunArgs) -> Result<String> {
 }
 
 /// Editors and `echo` end a text with a newline that nobody means.
-fn without_last_newline(mut text: String) -> String {
+pub(super) fn without_last_newline(mut text: String) -> String {
     if text.ends_with('\n') {
         text.pop();
         if text.ends_with('\r') {
@@ -122,14 +109,18 @@ fn prompt_tokens(model: &Model, args: &RunArgs, text: &str) -> Result<Vec<u32>> 
     let message = |role: &str, content: &str| json!({"role": role, "content": content});
     let mut messages: Vec<Json> = args.system_prompt.iter().map(|s| message("system", s)).collect();
     messages.push(message("user", text));
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    let now = Some(DateTime::from_unix(seconds as i64, 0));
-    let options = RenderOptions { add_generation_prompt: true, now, ..RenderOptions::default() };
+    let options = RenderOptions { add_generation_prompt: true, now: Some(now()), ..RenderOptions::default() };
     Ok(model.tokenize_chat(&messages.into(), &options)?)
 }
 
+/// What chat templates call now.
+pub(super) fn now() -> DateTime {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    DateTime::from_unix(seconds as i64, 0)
+}
+
 /// Some seed that the next run will not have.
-fn fresh_seed() -> u64 {
+pub(super) fn fresh_seed() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     (now.as_nanos() as u64 ^ u64::from(std::process::id())) & 0xffff_ffff
 }

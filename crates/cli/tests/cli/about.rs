@@ -7,8 +7,9 @@ use minfer::{Isa, default_threads};
 
 use crate::support::{command, json, keys, minfer, run};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "run",
+    "chat",
     "embed",
     "logits",
     "tokenize",
@@ -103,7 +104,7 @@ fn the_manual_has_a_page_for_the_program_and_for_each_command() {
         assert!(page.contains(&format!(".TH minfer-{command} 1")) && page.contains(".SH OPTIONS"), "{page}");
     }
     assert!(minfer(&["man", "run"]).expect(0).out.contains("\\-\\-dry\\-multiplier"));
-    minfer(&["man", "dance"]).refused(1, &["dance", "run, logits"]);
+    minfer(&["man", "dance"]).refused(1, &["dance", "run, chat"]);
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn any_negative_count_of_tokens_that_llama_cpp_knows_means_until_the_end() {
 #[test]
 fn every_command_explains_itself_with_an_example() {
     for command in
-        ["run", "logits", "tokenize", "perplexity", "inspect", "bench", "pull", "list", "rm", "gguf"]
+        ["run", "chat", "logits", "tokenize", "perplexity", "inspect", "bench", "pull", "list", "rm", "gguf"]
     {
         let help = minfer(&[command, "--help"]).expect(0).out;
         assert!(help.contains("Example") && help.contains(&format!("minfer {command} ")), "{help}");

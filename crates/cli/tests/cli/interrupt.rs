@@ -18,7 +18,7 @@ fn start(options: &[&str]) -> Child {
     command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-fn interrupt(child: &Child) {
+pub fn interrupt(child: &Child) {
     let sent = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
     assert!(sent.success());
 }

@@ -3,6 +3,7 @@
 mod about;
 mod answers;
 mod cached;
+mod chat;
 mod constraints;
 mod embed;
 mod errors;
