@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// What each crate may depend on in the workspace, in the order of the data's flow. Development
 /// dependencies are free.
-const MAY_USE: [(&str, &[&str]); 19] = [
+const MAY_USE: [(&str, &[&str]); 20] = [
     ("lib/memplan", &[]),
     ("crates/gguf", &[]),
     ("crates/graph", &[]),
@@ -38,8 +38,9 @@ const MAY_USE: [(&str, &[&str]); 19] = [
             "text",
         ],
     ),
+    ("crates/server", &["minfer", "tools"]),
     ("crates/fetch", &[]),
-    ("crates/cli", &["fetch", "gguf", "minfer"]),
+    ("crates/cli", &["fetch", "gguf", "minfer", "server"]),
     ("crates/webdriver", &[]),
 ];
 

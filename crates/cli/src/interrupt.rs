@@ -18,12 +18,7 @@ impl Interrupt {
     pub fn catch() -> Result<Interrupt> {
         let noted = Arc::new(AtomicBool::new(false));
         let flag = noted.clone();
-        ctrlc::set_handler(move || {
-            if flag.swap(true, Ordering::Relaxed) {
-                process::exit(EXIT_CODE.into());
-            }
-        })
-        .context("cannot catch Ctrl-C")?;
+        on_interrupt(flag, || ())?;
         Ok(Interrupt(noted))
     }
 
@@ -40,4 +35,20 @@ impl Interrupt {
     pub fn happened(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+}
+
+/// From now on the first Ctrl-C does this and no more.
+pub fn on_first(act: impl Fn() + Send + 'static) -> Result<()> {
+    on_interrupt(Arc::default(), act)
+}
+
+/// Ctrl-C sets the flag and acts; where it is set, it ends the process.
+fn on_interrupt(flag: Arc<AtomicBool>, act: impl Fn() + Send + 'static) -> Result<()> {
+    ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            process::exit(EXIT_CODE.into());
+        }
+        act();
+    })
+    .context("cannot catch Ctrl-C")
 }

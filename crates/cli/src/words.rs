@@ -13,10 +13,11 @@ const REPOSITORY: &str = "--hf-repo";
 /// How commands call the argument that is a model; `pull` and `rm` call it a name.
 const MODELS: [&str; 2] = ["model", "name"];
 
-const WORDS: [(&str, &str); 6] = [
+const WORDS: [(&str, &str); 7] = [
     ("-ub", "--ubatch-size"),
     ("-ctk", "--cache-type-k"),
     ("-ctv", "--cache-type-v"),
+    ("-np", "--parallel"),
     ("-no-cnv", "--no-chat"),
     ("-sys", "--system-prompt"),
     ("-jf", "--json-schema"),

@@ -12,6 +12,7 @@ mod memory;
 mod plan;
 mod run;
 mod sampling;
+mod serve;
 mod text;
 
 use clap::{Args, Parser, Subcommand};
@@ -29,6 +30,7 @@ pub use memory::MemoryArgs;
 pub use plan::PlanArgs;
 pub use run::RunArgs;
 pub use sampling::SamplingArgs;
+pub use serve::ServeArgs;
 pub use text::{LogitsArgs, PerplexityArgs, TokenizeArgs};
 
 use crate::values;
@@ -45,6 +47,7 @@ use crate::values;
         Examples:\n  \
         minfer run smollm2-135m \"Why is the sky blue?\"\n  \
         minfer chat smollm2-135m --system \"Be brief.\"\n  \
+        minfer serve smollm2-135m --port 8080\n  \
         minfer run model.gguf -p \"Once upon a time\" -no-cnv --temp 0 -n 64\n  \
         minfer plan model.gguf -c 32768 --memory 2GiB\n  \
         minfer bench model.gguf -p 512 -n 64 -t 2\n\n\
@@ -74,6 +77,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Hold a conversation in the terminal
     Chat(Box<ChatArgs>),
+    /// Answer requests over HTTP, as clients of OpenAI's interface send them
+    Serve(Box<ServeArgs>),
     /// Score a text: logits after it and how likely it is
     Logits(LogitsArgs),
     /// Make embeddings of texts: vectors that are near where meanings are

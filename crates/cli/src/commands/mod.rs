@@ -14,6 +14,7 @@ mod perplexity;
 mod plan;
 mod pull;
 mod run;
+mod serve;
 mod tokenize;
 
 use std::io::{self, Write};
@@ -42,6 +43,7 @@ pub fn dispatch(cli: Cli, started: Instant) -> Result<ExitCode> {
     match cli.command {
         Command::Run(args) => return run::run(*args, &machine, started),
         Command::Chat(args) => return chat::run(*args, &machine),
+        Command::Serve(args) => serve::run(*args, &machine),
         Command::Embed(args) => embed::run(args, &machine),
         Command::Logits(args) => logits::run(args, &machine),
         Command::Tokenize(args) => tokenize::run(args),

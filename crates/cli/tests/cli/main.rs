@@ -18,6 +18,7 @@ mod loading;
 mod plan;
 mod pull;
 mod sampling;
+mod serve;
 #[path = "../../../fetch/tests/it/server.rs"]
 mod server;
 mod support;

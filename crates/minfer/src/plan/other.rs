@@ -28,7 +28,7 @@ const CALL: u64 = 1000;
 /// What kernels touch of a thread's stack.
 const STACK: u64 = 48 << 10;
 /// Relocated data of the binary, the C library, the main thread's stack, free lists of the allocator.
-const BASE: u64 = 1792 << 10;
+const BASE: u64 = 2048 << 10;
 
 /// What is touched of the mapped program and its libraries.
 pub(super) const CODE: u64 = 12 << 20;

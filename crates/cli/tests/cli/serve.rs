@@ -1,0 +1,102 @@
+//! `minfer serve`: flags, what it prints, how it ends.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use serde_json::Value as Json;
+
+use crate::support::{command, file, micro, minfer};
+
+/// A server that goes away with the test.
+struct Serving {
+    child: Child,
+    out: BufReader<ChildStdout>,
+    told: Json,
+}
+
+fn serve(options: &[&str], key: Option<&str>) -> Serving {
+    let arguments = [&["serve", micro(), "--port", "0", "--json"], options].concat();
+    let mut command = command(&arguments);
+    command.env_remove("MINFER_API_KEY").envs(key.map(|key| ("MINFER_API_KEY", key)));
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    Serving { child, out, told: serde_json::from_str(&line).unwrap() }
+}
+
+impl Serving {
+    fn url(&self) -> &str {
+        self.told["url"].as_str().unwrap()
+    }
+
+    /// The whole response.
+    fn ask(&self, head: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(self.url().strip_prefix("http://").unwrap()).unwrap();
+        let length = body.len();
+        write!(
+            stream,
+            "{head} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_address_and_the_context_are_told_and_ctrl_c_ends_the_server() {
+    let mut serving = serve(&["-np", "2", "-c", "256", "--alias", "other", "-t", "1"], None);
+    assert_eq!((&serving.told["model"], &serving.told["n_ctx"]), (&"other".into(), &256.into()));
+    assert_eq!((&serving.told["parallel"], &serving.told["version"]), (&2.into(), &1.into()));
+    let answer = serving.ask("POST /v1/completions", r#"{"prompt": "a", "max_tokens": 3, "model": "other"}"#);
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    #[cfg(unix)]
+    {
+        let sent =
+            Command::new("sh").args(["-c", &format!("kill -INT {}", serving.child.id())]).status().unwrap();
+        assert!(sent.success());
+        assert!(serving.child.wait().unwrap().success());
+        let mut rest = String::new();
+        serving.out.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "");
+    }
+}
+
+#[test]
+fn keys_come_from_the_environment_and_from_a_file() {
+    let (_folder, path) = file("keys", b"first\n\n second \n");
+    let serving = serve(&["-c", "64", "--api-key-file", &path], Some("third"));
+    assert!(serving.ask("GET /health", "").starts_with("HTTP/1.1 200"));
+    assert!(serving.ask("GET /v1/models", "").starts_with("HTTP/1.1 401"));
+    for key in ["first", "second", "third"] {
+        let head = format!("GET /v1/models HTTP/1.1\r\nAuthorization: Bearer {key}\r\nX:");
+        assert!(serving.ask(&head, "").starts_with("HTTP/1.1 200"), "{key}");
+    }
+    let (_folder, empty) = file("keys", b"\n");
+    minfer(&["serve", micro(), "--port", "0", "--api-key-file", &empty])
+        .refused(1, &["there is no key in it"]);
+}
+
+#[test]
+fn the_published_client_is_served_unchanged() {
+    let has_client = Command::new("python3").args(["-c", "import openai"]).stderr(Stdio::null()).status();
+    if !has_client.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: python3 with the package openai is not here");
+        return;
+    }
+    let serving = serve(&["-c", "512", "--alias", "noise"], Some("secret"));
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/openai_client.py");
+    let ran = Command::new("python3").args([script, serving.url(), "noise"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "ok\n", "{}", String::from_utf8_lossy(&ran.stderr));
+}

@@ -1,0 +1,76 @@
+//! `POST /v1/completions`.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::extract::rejection::BytesRejection;
+use axum::response::Response;
+use serde_json::Value as Json;
+
+use crate::answer::{Form, Plan};
+use crate::chat::with_seed;
+use crate::common::{Common, TOP_MAX};
+use crate::fields::{Fields, wrong};
+use crate::generation::{Generation, blocking, body};
+use crate::{ApiError, Server, response_format, tokens};
+
+/// Tokens of an answer where a request does not say, as in OpenAI's interface.
+const MAX_TOKENS: usize = 16;
+
+pub(crate) async fn answer(
+    State(server): State<Arc<Server>>,
+    bytes: Result<Bytes, BytesRejection>,
+) -> Result<Response, ApiError> {
+    let since = Instant::now();
+    let bytes = body(bytes, &server)?;
+    let pending = blocking(move || {
+        let plan = read(&bytes, &server)?;
+        let generation = Generation::start(&server, plan.prompts.clone(), "prompt", since)?;
+        Ok(plan.respond(generation, server))
+    });
+    pending.await?.response().await
+}
+
+fn read(bytes: &[u8], server: &Server) -> Result<Plan, ApiError> {
+    let mut fields = Fields::of_body(bytes)?;
+    let common = Common::read(&mut fields, server)?;
+    let mut options = common.options.clone();
+    options.n_predict = Some(fields.count("max_tokens", 0..=i64::MAX)?.unwrap_or(MAX_TOKENS));
+    options.logprobs = fields.count("logprobs", 0..=TOP_MAX)?;
+    options.constraint = response_format::read(&mut fields, server.engine.model())?;
+    let prompts = prompts(fields.require("prompt")?, server)?;
+    fields.only("echo", &false.into())?;
+    fields.only("best_of", &common.n.into())?;
+    fields.done()?;
+    common.check_answers(prompts.len())?;
+    let (n, stream, include_usage) = (common.n, common.stream, common.include_usage);
+    let each =
+        |prompt: Vec<u32>| (0..n).map(|i| (prompt.clone(), with_seed(&options, i))).collect::<Vec<_>>();
+    let prompts = prompts.into_iter().flat_map(each).collect();
+    Ok(Plan { form: Form::Completion, prompts, n, tools: None, stream, include_usage })
+}
+
+/// A text, several, the tokens of one, or those of several. A text is a raw prompt: control tokens in it are taken for what
+/// they say.
+fn prompts(prompt: Json, server: &Server) -> Result<Vec<Vec<u32>>, ApiError> {
+    const FIELD: &str = "prompt";
+    let text =
+        |text: &str| server.engine.model().tokenize(text, true).map_err(|error| ApiError::of(error, FIELD));
+    let list = match prompt {
+        Json::String(prompt) => return Ok(vec![text(&prompt)?]),
+        Json::Array(list) if list.is_empty() => return Err(ApiError::field(FIELD, "is empty")),
+        Json::Array(list) => list,
+        other => return Err(wrong(FIELD, "a string or a list", &other)),
+    };
+    if list[0].is_number() {
+        return Ok(vec![tokens::ids(&list, FIELD, server)?]);
+    }
+    let one = |(index, item): (usize, &Json)| match item {
+        Json::String(prompt) => text(prompt),
+        Json::Array(ids) => tokens::ids(ids, &format!("{FIELD}[{index}]"), server),
+        other => Err(wrong(&format!("{FIELD}[{index}]"), "a string or a list of tokens", other)),
+    };
+    list.iter().enumerate().map(one).collect()
+}

@@ -1,0 +1,35 @@
+//! An HTTP server in OpenAI's form over [`minfer::Engine`].
+//!
+//! [`Server`] is an engine with what the outside may know of it; [`router`] makes of it the routes, and [`serve`] answers on a
+//! socket until it is told to stop. What a field of a request asks for is done or refused with the name of the field: nothing
+//! is left out in silence, but for fields that cannot change an answer.
+//!
+//! Nothing is printed and no environment is read. An answer is computed on the engine's thread and arrives through a channel;
+//! a client that goes away takes its requests with it.
+
+mod answer;
+mod auth;
+mod chat;
+mod choice;
+mod common;
+mod completions;
+mod error;
+mod fields;
+mod figures;
+mod generation;
+mod info;
+mod logprobs;
+mod messages;
+mod response_format;
+mod router;
+mod serve;
+mod server;
+mod stream;
+mod tokens;
+mod tool_use;
+mod unique;
+
+pub use error::ApiError;
+pub use router::router;
+pub use serve::{Stop, serve};
+pub use server::{Server, ServerOptions};

@@ -1,0 +1,85 @@
+//! The messages of a chat, as templates read them.
+
+use serde_json::{Map, Value as Json};
+
+use crate::ApiError;
+use crate::fields::{kind, wrong};
+
+/// Checks the messages and writes them as templates expect: content as one text, arguments of calls as objects.
+pub(crate) fn read(messages: Json) -> Result<Json, ApiError> {
+    match messages {
+        Json::Array(messages) if messages.is_empty() => Err(ApiError::field("messages", "is empty")),
+        Json::Array(messages) => {
+            messages.into_iter().enumerate().map(|(i, message)| one(i, message)).collect()
+        }
+        other => Err(wrong("messages", "a list", &other)),
+    }
+}
+
+fn one(index: usize, message: Json) -> Result<Json, ApiError> {
+    let field = |name: &str| format!("messages[{index}].{name}");
+    let Json::Object(mut message) = message else {
+        return Err(wrong(&format!("messages[{index}]"), "an object", &message));
+    };
+    match message.get("role") {
+        Some(Json::String(_)) => {}
+        None => return Err(ApiError::field(field("role"), "is missing")),
+        Some(other) => return Err(wrong(&field("role"), "a string", other)),
+    }
+    let has_calls = calls(&mut message, &field("tool_calls"))?;
+    let content = match message.get_mut("content").map(Json::take) {
+        None | Some(Json::Null) if has_calls => Json::Null,
+        None | Some(Json::Null) => return Err(ApiError::field(field("content"), "is missing")),
+        Some(Json::Array(parts)) => text(parts, &field("content"))?.into(),
+        Some(content @ Json::String(_)) => content,
+        Some(other) => return Err(wrong(&field("content"), "a string or a list of parts", &other)),
+    };
+    message.insert("content".to_owned(), content);
+    Ok(message.into())
+}
+
+/// The text of parts, a line for each.
+fn text(parts: Vec<Json>, field: &str) -> Result<String, ApiError> {
+    let mut texts = Vec::with_capacity(parts.len());
+    for (index, part) in parts.into_iter().enumerate() {
+        let field = |name: &str| format!("{field}[{index}]{name}");
+        match part.get("type").and_then(Json::as_str) {
+            Some("text") => {}
+            Some(other) => {
+                return Err(ApiError::field(
+                    field(".type"),
+                    format!("{other:?} is not supported, but text is"),
+                ));
+            }
+            None => return Err(wrong(&field(""), "a part with a type", &part)),
+        }
+        match part.get("text") {
+            Some(Json::String(text)) => texts.push(text.clone()),
+            other => return Err(wrong(&field(".text"), "a string", other.unwrap_or(&Json::Null))),
+        }
+    }
+    Ok(texts.join("\n"))
+}
+
+/// Whether there are calls. Their arguments are JSON in a string, and templates read them as objects.
+fn calls(message: &mut Map<String, Json>, field: &str) -> Result<bool, ApiError> {
+    let calls = match message.get_mut("tool_calls") {
+        None | Some(Json::Null) => return Ok(false),
+        Some(Json::Array(calls)) => calls,
+        Some(other) => return Err(wrong(field, "a list", other)),
+    };
+    for (index, call) in calls.iter_mut().enumerate() {
+        let Some(Json::Object(function)) = call.get_mut("function") else {
+            let found = kind(call);
+            return Err(ApiError::field(
+                format!("{field}[{index}]"),
+                format!("expected a call of a function, found {found}"),
+            ));
+        };
+        let Some(Json::String(text)) = function.get("arguments") else { continue };
+        if let Ok(arguments @ Json::Object(_)) = serde_json::from_str::<Json>(text) {
+            function.insert("arguments".to_owned(), arguments);
+        }
+    }
+    Ok(!calls.is_empty())
+}

@@ -1,0 +1,49 @@
+//! The routes.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::{Method, Uri};
+use axum::middleware::{self, Next};
+use axum::response::Response;
+use axum::routing::{get, post};
+
+use crate::{ApiError, Server, auth, chat, completions, info, tokens};
+
+/// The routes of a server. `/` and `/health` need no key.
+pub fn router(server: Arc<Server>) -> Router {
+    let guarded = Router::new()
+        .route("/v1/chat/completions", post(chat::answer))
+        .route("/v1/completions", post(completions::answer))
+        .route("/v1/models", get(info::models))
+        .route("/v1/models/{*name}", get(info::model))
+        .route("/tokenize", post(tokens::tokenize))
+        .route("/detokenize", post(tokens::detokenize))
+        .route("/metrics", get(info::metrics))
+        .route("/props", get(info::props))
+        .route_layer(middleware::from_fn_with_state(server.clone(), auth::check));
+    Router::new()
+        .route("/", get(info::root))
+        .route("/health", get(info::health))
+        .merge(guarded)
+        .fallback(no_route)
+        .method_not_allowed_fallback(other_method)
+        .layer(DefaultBodyLimit::max(server.options.body_limit))
+        .layer(middleware::from_fn_with_state(server.clone(), count))
+        .with_state(server)
+}
+
+async fn no_route(uri: Uri) -> ApiError {
+    ApiError::NoRoute(uri.path().to_owned())
+}
+
+async fn other_method(method: Method) -> ApiError {
+    ApiError::Method(method.to_string())
+}
+
+async fn count(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
+    let response = next.run(request).await;
+    server.figures.responded(response.status().as_u16());
+    response
+}

@@ -1,0 +1,8 @@
+//! The server over a real socket, as clients see it.
+
+mod errors;
+mod life;
+mod shapes;
+mod streams;
+mod structured;
+mod support;

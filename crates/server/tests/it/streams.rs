@@ -1,0 +1,79 @@
+//! A stream says what the whole answer says, whatever runs beside it.
+
+use std::thread;
+
+use serde_json::{Value as Json, json};
+
+use crate::support::{Running, chat, no_end, raw, start};
+
+/// The text and the tokens of a stream's first choice, and why it ended.
+fn joined(events: &[Json], is_chat: bool) -> (String, Vec<Json>, Json) {
+    let (mut text, mut tokens, mut reason) = (String::new(), Vec::new(), Json::Null);
+    for choice in events.iter().filter_map(|event| event["choices"].get(0)) {
+        let piece = if is_chat { &choice["delta"]["content"] } else { &choice["text"] };
+        text += piece.as_str().unwrap_or_default();
+        let list = if is_chat { "content" } else { "tokens" };
+        tokens.extend(choice["logprobs"][list].as_array().into_iter().flatten().cloned());
+        if !choice["finish_reason"].is_null() {
+            reason = choice["finish_reason"].clone();
+        }
+    }
+    (text, tokens, reason)
+}
+
+fn both(running: &Running, seed: u64, is_chat: bool) -> [(String, Vec<Json>, Json); 2] {
+    let logprobs = if is_chat { json!(true) } else { json!(0) };
+    let more = json!({"seed": seed, "logprobs": logprobs, "stop": ["a"], "max_tokens": 24});
+    let (path, body) = match is_chat {
+        true => ("/v1/chat/completions", chat("Hello", more)),
+        false => ("/v1/completions", raw("Hello", more)),
+    };
+    let whole = running.answer(path, &body);
+    let choice = &whole["choices"][0];
+    let text = if is_chat { &choice["message"]["content"] } else { &choice["text"] };
+    let tokens = &choice["logprobs"][if is_chat { "content" } else { "tokens" }];
+    let whole = (
+        text.as_str().unwrap().to_owned(),
+        tokens.as_array().unwrap().clone(),
+        choice["finish_reason"].clone(),
+    );
+    let mut streamed = body.clone();
+    streamed["stream"] = json!(true);
+    [whole, joined(&running.post(path, &streamed).events(), is_chat)]
+}
+
+#[test]
+fn streams_join_to_the_whole_answer_alone_and_side_by_side() {
+    let running = start();
+    for is_chat in [true, false] {
+        let alone: Vec<_> = (0..4).map(|seed| both(&running, seed, is_chat)).collect();
+        for [whole, streamed] in &alone {
+            assert_eq!(whole, streamed);
+        }
+        let beside: Vec<_> = thread::scope(|scope| {
+            let running = &running;
+            let threads: Vec<_> =
+                (0..4).map(|seed| scope.spawn(move || both(running, seed, is_chat))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(alone, beside);
+    }
+}
+
+#[test]
+fn a_stream_begins_with_the_role_and_ends_with_the_usage_if_asked() {
+    let running = start();
+    let more = json!({"stream": true, "stream_options": {"include_usage": true}, "n": 2, "logit_bias": no_end(&running)});
+    let events = running.post("/v1/chat/completions", &chat("Hello", more)).events();
+    assert_eq!(events[0]["object"], "chat.completion.chunk");
+    for (index, event) in events[..2].iter().enumerate() {
+        assert_eq!(event["choices"][0]["index"], index);
+        assert_eq!(event["choices"][0]["delta"], json!({"role": "assistant", "content": ""}));
+    }
+    let (last, before) = events.split_last().unwrap();
+    assert_eq!(last["choices"], json!([]));
+    assert_eq!(last["usage"]["completion_tokens"], 24);
+    assert!(before.iter().all(|event| event["usage"].is_null() && event["id"] == last["id"]));
+    let ended = before.iter().filter(|event| event["choices"][0]["finish_reason"] == "length").count();
+    assert_eq!(ended, 2);
+}
