@@ -106,3 +106,70 @@ impl Choice {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tools::Form;
+
+    const CALLS: &str = "So. <tool_call>{\"name\": \"f\", \"arguments\": {\"q\": \"a\\\"b}\\n\"}}</tool_call>\n\
+        <tool_call>{\"name\": \"g\", \"arguments\": {}}</tool_call>";
+
+    /// Text, names with arguments, and the reason, of an answer that comes in pieces of so many characters.
+    fn told(
+        text: &str,
+        size: usize,
+        several: bool,
+        reason: FinishReason,
+    ) -> (String, Vec<(String, String)>, String) {
+        let mut choice = Choice::new(Some(Parser::new(Form::Hermes)), several);
+        let characters: Vec<char> = text.chars().collect();
+        let mut happenings: Vec<Happening> =
+            characters.chunks(size).map(|piece| Happening::Text(piece.iter().collect())).collect();
+        happenings.push(Happening::Finished { reason, usage: Usage::default() });
+        let (mut text, mut calls, mut ids, mut end) = (String::new(), Vec::new(), Vec::new(), String::new());
+        for happening in happenings {
+            for delta in choice.take(happening, |_| false).unwrap() {
+                match delta {
+                    Delta::Text(piece, _) => text += &piece,
+                    Delta::Call { index, id, name } => {
+                        assert_eq!(index, calls.len());
+                        assert!(!ids.contains(&id));
+                        ids.push(id);
+                        calls.push((name, String::new()));
+                    }
+                    Delta::Arguments { index, text } => calls[index].1 += &text,
+                    Delta::End(reason, _) => end = reason.to_owned(),
+                }
+            }
+        }
+        (text, calls, end)
+    }
+
+    #[test]
+    fn calls_are_the_same_however_the_text_is_cut() {
+        let call = |name: &str, arguments: &str| (name.to_owned(), arguments.to_owned());
+        let first = call("f", "{\"q\": \"a\\\"b}\\n\"}");
+        let both = ("So. ".to_owned(), vec![first.clone(), call("g", "{}")], "tool_calls".to_owned());
+        for size in [1, 2, 3, 7, 1000] {
+            assert_eq!(told(CALLS, size, true, FinishReason::Stop), both, "{size}");
+            // The engine is told to end the answer after the first.
+            let one = told(CALLS, size, false, FinishReason::Cancelled);
+            assert_eq!(one, (both.0.clone(), vec![first.clone()], both.2.clone()), "{size}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_cut_in_a_call_ends_for_its_length() {
+        let cut = &CALLS[..CALLS.find("b}").unwrap()];
+        let (text, calls, reason) = told(cut, 4, true, FinishReason::Length);
+        assert_eq!((text.as_str(), reason.as_str()), ("So. ", "length"));
+        assert_eq!(calls, [("f".to_owned(), "{\"q\": \"a\\\"".to_owned())]);
+    }
+
+    #[test]
+    fn text_that_only_looks_like_a_call_is_text() {
+        let text = "a <tool_cal> b <tool_call>no";
+        assert_eq!(told(text, 3, true, FinishReason::Stop), (text.to_owned(), Vec::new(), "stop".to_owned()));
+    }
+}

@@ -87,6 +87,7 @@ impl ApiError {
             | Error::NoTemplate
             | Error::Template(_)
             | Error::Text(_)
+            | Error::Constrain { .. }
             | Error::Runtime(minfer::RuntimeError::TokenOutOfRange { .. }) => {
                 ApiError::field(field, error.to_string())
             }

@@ -1,6 +1,6 @@
 //! What form an answer is to have.
 
-use minfer::{ConstrainError, Constraint, Model};
+use minfer::{Constraint, Model};
 use serde_json::Value as Json;
 
 use crate::ApiError;
@@ -14,10 +14,10 @@ pub(crate) fn read(fields: &mut Fields, model: &Model) -> Result<Option<Constrai
     let kind = inner.text("type")?.unwrap_or_default();
     let constraint = match kind.as_str() {
         "text" => None,
-        "json_object" => Some(vocabulary(model).and_then(|it| Constraint::json_object(&it))),
+        "json_object" => Some(model.vocabulary().and_then(|it| Constraint::json_object(&it))),
         "json_schema" => {
             let schema = schema(inner.require("json_schema")?)?;
-            Some(vocabulary(model).and_then(|it| Constraint::json_schema(&it, &schema)))
+            Some(model.vocabulary().and_then(|it| Constraint::json_schema(&it, &schema)))
         }
         _ => {
             let message = format!("expected text, json_object or json_schema, found {kind:?}");
@@ -26,10 +26,6 @@ pub(crate) fn read(fields: &mut Fields, model: &Model) -> Result<Option<Constrai
     };
     inner.done()?;
     constraint.transpose().map_err(|error| ApiError::field(FIELD, error.to_string()))
-}
-
-fn vocabulary(model: &Model) -> Result<std::sync::Arc<minfer::Vocabulary>, ConstrainError> {
-    model.vocabulary()
 }
 
 /// The schema in `json_schema`; it is enforced whether or not it is to be strict.

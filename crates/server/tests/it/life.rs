@@ -6,7 +6,7 @@ use std::thread;
 
 use serde_json::{Value as Json, json};
 
-use crate::support::{PARALLEL, Running, chat, no_end, raw, start};
+use crate::support::{PARALLEL, QUEUE, Running, chat, no_end, raw, start};
 
 /// Sends a request and does not read the response.
 fn send(running: &Running, path: &str, body: &Json) -> TcpStream {
@@ -17,28 +17,30 @@ fn send(running: &Running, path: &str, body: &Json) -> TcpStream {
     stream
 }
 
-/// An answer that goes on until the context is full.
-fn long(running: &Running, stream: bool) -> Json {
-    raw("Hello", json!({"max_tokens": 480, "logit_bias": no_end(running), "stream": stream, "n": PARALLEL}))
+/// Answers that go on until the context is full.
+fn long(running: &Running, stream: bool, answers: usize) -> Json {
+    raw("Hello", json!({"max_tokens": 480, "logit_bias": no_end(running), "stream": stream, "n": answers}))
 }
 
 #[test]
 fn a_client_that_goes_away_frees_its_places() {
     let running = start();
+    let stats = || running.server.engine().stats();
+    let cancelled = |r: &Running| r.metric("minfer_answers_cancelled_total");
     for is_stream in [true, false] {
-        let before = running.metric("minfer_answers_cancelled_total");
-        let client = send(&running, "/v1/completions", &long(&running, is_stream));
-        running.wait_until("the request runs", |r| r.server.engine().stats().running == PARALLEL);
-        // Another waits, and goes away before it begins.
-        let waiting = send(&running, "/v1/completions", &long(&running, is_stream));
-        running.wait_until("the other waits", |r| r.server.engine().stats().waiting > 0);
+        let before = cancelled(&running);
+        // Enough that they are not over before this test is.
+        let client = send(&running, "/v1/completions", &long(&running, is_stream, 50));
+        running.wait_until("the first run", |_| stats().running == PARALLEL && stats().waiting > 0);
+        // Others wait, and go away before they begin.
+        let waiting = send(&running, "/v1/completions", &long(&running, is_stream, 7));
+        running.wait_until("the others wait", |_| stats().waiting > 48);
         drop(waiting);
-        running
-            .wait_until("the other is gone", |r| r.metric("minfer_answers_cancelled_total") == before + 2.0);
-        assert_eq!(running.server.engine().stats().running, PARALLEL);
+        running.wait_until("the others are gone", |r| cancelled(r) == before + 7.0);
+        assert_eq!(stats().running, PARALLEL);
         drop(client);
-        running.wait_until("the places are free", |r| r.server.engine().stats().running == 0);
-        assert_eq!(running.metric("minfer_answers_cancelled_total"), before + 4.0);
+        running.wait_until("the places are free", |_| stats().running == 0 && stats().waiting == 0);
+        assert!(cancelled(&running) > before + 7.0);
         running.answer("/v1/completions", &raw("Hello", json!({})));
     }
 }
@@ -58,23 +60,28 @@ fn health_is_told_while_a_prompt_is_read() {
 #[test]
 fn a_full_queue_refuses_and_says_when_to_come_again() {
     let running = start();
-    let mut body = long(&running, false);
-    body["n"] = json!(PARALLEL + 4);
-    let clients: Vec<_> = (0..2).map(|_| send(&running, "/v1/completions", &body)).collect();
-    running.wait_until("the queue is full", |r| r.server.engine().stats().waiting >= 8);
-    let response = running.post("/v1/chat/completions", &chat("Hello", json!({})));
-    assert_eq!(response.status, 503, "{}", response.text);
+    let stats = || running.server.engine().stats();
+    let refused = (0..20).find_map(|_| {
+        let first = send(&running, "/v1/completions", &long(&running, false, PARALLEL));
+        running.wait_until("the first run", |_| stats().running == PARALLEL);
+        let waiting = send(&running, "/v1/completions", &long(&running, false, QUEUE));
+        // If the first are over by now, not all of them wait: once more.
+        running.wait_until("the others wait", |_| stats().waiting >= QUEUE - PARALLEL);
+        let response = running.post("/v1/chat/completions", &chat("Hello", json!({"max_tokens": 1})));
+        drop((first, waiting));
+        running.wait_until("all are gone", |_| stats().running == 0 && stats().waiting == 0);
+        (response.status == 503).then_some(response)
+    });
+    let response = refused.expect("a queue was full");
     assert!(response.retry_after);
     assert_eq!(response.json()["error"]["code"], "queue_full");
-    drop(clients);
-    running.wait_until("all are gone", |r| r.server.engine().stats().running == 0);
     running.answer("/v1/chat/completions", &chat("Hello", json!({})));
 }
 
 #[test]
 fn stopping_finishes_what_runs() {
     let running = start();
-    let mut client = send(&running, "/v1/completions", &long(&running, true));
+    let mut client = send(&running, "/v1/completions", &long(&running, true, PARALLEL));
     running.wait_until("the request runs", |r| r.server.engine().stats().running > 0);
     let ended = thread::spawn(move || drop(running));
     let mut text = String::new();

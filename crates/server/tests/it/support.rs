@@ -19,6 +19,8 @@ pub struct Running {
 
 /// How many requests at a time.
 pub const PARALLEL: usize = 2;
+/// How many more may wait.
+pub const QUEUE: usize = 64;
 
 /// A model that writes noise, and chats in ChatML.
 pub fn model() -> Model {
@@ -32,7 +34,7 @@ pub fn start() -> Running {
 
 pub fn start_with(model: Model, options: ServerOptions) -> Running {
     let session = SessionOptions { n_ctx: 512, n_seq: PARALLEL, n_kept: 2, ..SessionOptions::default() };
-    let engine = EngineOptions { session, chunk: 64, queue: 8, threads: Some(2) };
+    let engine = EngineOptions { session, chunk: 64, queue: QUEUE, threads: Some(2) };
     let engine = Engine::new(Arc::new(model), &engine).unwrap();
     let options =
         ServerOptions { names: vec!["noise".into(), "noise.gguf".into()], parallel: PARALLEL, ..options };
