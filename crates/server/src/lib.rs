@@ -1,6 +1,6 @@
 //! An HTTP server in OpenAI's form over [`minfer::Engine`].
 //!
-//! [`Server`] is an engine with what the outside may know of it; [`router`] makes of it the routes, and [`serve`] answers on a
+//! [`Server`] is an engine with what the outside may know of it; [`router()`] makes of it the routes, and [`serve()`] answers on a
 //! socket until it is told to stop. What a field of a request asks for is done or refused with the name of the field: nothing
 //! is left out in silence, but for fields that cannot change an answer.
 //!
