@@ -11,6 +11,9 @@ pub const SCHEMA_DEPTH: usize = 96;
 /// Parts of a schema after references are followed.
 pub const SCHEMA_PARTS: usize = 20_000;
 
+/// Alternatives of a `oneOf`.
+pub const ALTERNATIVES: usize = 256;
+
 /// Bytes of all names and texts in a schema.
 pub const SCHEMA_BYTES: usize = 1 << 20;
 

@@ -8,6 +8,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::budget::bound;
+use super::disjoint::are_disjoint;
 use super::keywords::{DIALECTS, Keyword, TYPES, Type, keyword};
 use super::pointer::{child, of_reference, resolve};
 use super::{constant, format, pattern};
@@ -297,6 +298,19 @@ impl<'a> Part<'_, 'a> {
                     self.lowering.in_place[self.of].push(number);
                 }
                 Ok(json!(format!("#/$defs/{number}")))
+            }
+            "oneOf" => {
+                let root = self.lowering.root;
+                // Each is held against each.
+                bound("alternatives of oneOf", list(value, at)?.len(), limits::ALTERNATIVES)?;
+                for (index, one) in list(value, at)?.iter().enumerate() {
+                    let others = &list(value, at)?[..index];
+                    if !others.iter().all(|other| are_disjoint(root, one, other)) {
+                        let why = "alternatives may overlap (anyOf allows it)";
+                        return Err(constant::unsupported(&child(at, &index.to_string()), name, why));
+                    }
+                }
+                self.schemas(value, at, self.same)
             }
             _ => self.schemas(value, at, self.same),
         }

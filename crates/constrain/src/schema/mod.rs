@@ -2,6 +2,7 @@
 
 mod budget;
 mod constant;
+mod disjoint;
 mod format;
 mod keywords;
 mod locate;
