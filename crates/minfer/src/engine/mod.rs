@@ -147,12 +147,13 @@ impl Engine {
         self.commands.send(Command::Forget).map_err(|_| Error::EngineStopped)
     }
 
-    /// Takes no more requests, and waits until those that there are are over.
+    /// Takes no more requests, and waits until those that there are are over; from within a sink, which is called on the
+    /// thread that computes, it does not wait.
     pub fn stop(&self) {
         // One that stopped already needs no telling.
         let _ = self.commands.send(Command::Stop);
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
+        if let Some(thread) = thread.filter(|thread| thread.thread().id() != thread::current().id()) {
             // A panic of the thread was told by the panic hook.
             let _ = thread.join();
         }

@@ -159,6 +159,23 @@ fn a_cancelled_request_frees_its_place_and_the_others_go_on() {
 }
 
 #[test]
+fn an_engine_may_be_dropped_by_a_sink_of_its_own() {
+    let engine = Arc::new(Engine::new(model("llama", "micro", "Q8_0"), &options(64, 1)).unwrap());
+    let (sender, over) = channel();
+    let mut last = Some(engine.clone());
+    let sink = Box::new(move |happening: Happening| {
+        if matches!(happening, Happening::Finished { .. }) {
+            drop(last.take());
+            sender.send(()).unwrap();
+        }
+        ControlFlow::Continue(())
+    });
+    engine.generate_into(request(tokens(5, 1), 20, 1), sink).unwrap();
+    drop(engine);
+    over.recv().unwrap();
+}
+
+#[test]
 fn what_cannot_be_answered_is_refused_before_anything_is_computed() {
     let engine = Engine::new(model("llama", "micro", "Q8_0"), &options(64, 1)).unwrap();
     let refused = |prompt| engine.generate(request(prompt, 1, 1)).err();
