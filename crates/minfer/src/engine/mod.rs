@@ -131,14 +131,14 @@ impl Engine {
             let id = prompt[index];
             return Err(runtime::RuntimeError::TokenOutOfRange { index, id, n_vocab }.into());
         }
-        let waiting = self.stats().waiting;
-        if waiting >= self.queue {
-            return Err(Error::QueueFull { waiting });
-        }
+        self.figures.accept(self.queue).map_err(|waiting| Error::QueueFull { waiting })?;
         let cancel = Cancel::default();
         let since = Instant::now();
         let request = Box::new(Waiting { prompt, answer, sink, cancel: cancel.clone(), since });
-        self.commands.send(Command::Begin(request)).map_err(|_| Error::EngineStopped)?;
+        self.commands.send(Command::Begin(request)).map_err(|_| {
+            self.figures.left_the_queue();
+            Error::EngineStopped
+        })?;
         Ok(cancel)
     }
 

@@ -61,7 +61,14 @@ impl Scheduler {
     pub fn run(mut self) {
         loop {
             self.hear();
-            self.waiting.retain_mut(|request| !request.is_given_up());
+            let figures = &self.figures;
+            self.waiting.retain_mut(|request| {
+                let given_up = request.is_given_up();
+                if given_up {
+                    figures.left_the_queue();
+                }
+                !given_up
+            });
             self.admit();
             if !self.running.is_empty() {
                 self.step();
@@ -101,6 +108,7 @@ impl Scheduler {
     fn admit(&mut self) {
         while self.running.len() < self.parallel {
             let Some(request) = self.waiting.pop_front() else { return };
+            self.figures.left_the_queue();
             let Waiting { prompt, answer, mut sink, cancel, since } = *request;
             let (seq, cached) = match self.kept.begin(&prompt, &mut self.session.engine) {
                 Ok(begun) => begun,
@@ -278,7 +286,7 @@ impl Scheduler {
 
     fn tell_figures(&self) {
         let memory = self.session.engine.memory();
-        let (running, waiting, kept) = (self.running.len(), self.waiting.len(), self.kept.len());
-        self.figures.state(running, waiting, kept, memory.kv_bytes_committed, memory.kv_bytes_reserved);
+        let (running, kept) = (self.running.len(), self.kept.len());
+        self.figures.state(running, kept, memory.kv_bytes_committed, memory.kv_bytes_reserved);
     }
 }

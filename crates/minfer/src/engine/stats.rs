@@ -50,9 +50,19 @@ impl Figures {
         self.generated.fetch_add(1, Relaxed);
     }
 
-    pub fn state(&self, running: usize, waiting: usize, kept: usize, committed: u64, reserved: u64) {
+    /// Counts a request that will wait; the number of those that do, if no more may.
+    pub fn accept(&self, most: usize) -> Result<(), usize> {
+        let one_more = |waiting| ((waiting as usize) < most).then_some(waiting + 1);
+        self.waiting.fetch_update(Relaxed, Relaxed, one_more).map(drop).map_err(|waiting| waiting as usize)
+    }
+
+    /// A request waits no more.
+    pub fn left_the_queue(&self) {
+        self.waiting.fetch_sub(1, Relaxed);
+    }
+
+    pub fn state(&self, running: usize, kept: usize, committed: u64, reserved: u64) {
         self.running.store(running as u64, Relaxed);
-        self.waiting.store(waiting as u64, Relaxed);
         self.kept.store(kept as u64, Relaxed);
         self.committed.store(committed, Relaxed);
         self.reserved.store(reserved, Relaxed);

@@ -176,6 +176,20 @@ fn an_engine_may_be_dropped_by_a_sink_of_its_own() {
 }
 
 #[test]
+fn a_queue_takes_as_many_requests_as_it_may_and_refuses_the_next() {
+    let options = EngineOptions { queue: 3, ..options(512, 1) };
+    let engine = Engine::new(model("llama", "micro", "Q8_0"), &options).unwrap();
+    let mut first = engine.generate(request(tokens(5, 0), 400, 0)).unwrap();
+    while !matches!(first.next().unwrap(), Happening::Started { .. }) {}
+    let waiting: Vec<_> = (1..4).map(|i| engine.generate(request(tokens(5, i), 1, 1)).unwrap()).collect();
+    let refused = engine.generate(request(tokens(5, 9), 1, 1)).err();
+    assert!(matches!(refused, Some(Error::QueueFull { waiting: 3 })), "{refused:?}");
+    first.cancel().cancel();
+    waiting.into_iter().for_each(|answer| assert_eq!(collect(answer).0.len(), 1));
+    assert_eq!(engine.stats().waiting, 0);
+}
+
+#[test]
 fn what_cannot_be_answered_is_refused_before_anything_is_computed() {
     let engine = Engine::new(model("llama", "micro", "Q8_0"), &options(64, 1)).unwrap();
     let refused = |prompt| engine.generate(request(prompt, 1, 1)).err();
