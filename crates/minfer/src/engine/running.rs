@@ -8,7 +8,7 @@ use text::Tokenizer;
 
 use super::request::{Cancel, Happening, Usage};
 use crate::answer::Answer;
-use crate::{Event, FinishReason};
+use crate::{Error, Event, FinishReason};
 
 /// Who hears of a request. Called on the computing thread, so it must not wait; it may end the request.
 pub type Sink = Box<dyn FnMut(Happening) -> ControlFlow<()> + Send>;
@@ -69,6 +69,13 @@ impl Running {
         let full = (self.done == n_ctx).then_some(FinishReason::Context);
         self.tokens.push(token);
         self.over = self.over.or(ended).or(full);
+    }
+
+    /// Tells an error, and nothing more after it.
+    pub fn fail(&mut self, error: Error) {
+        let _ = (self.sink)(Happening::Failed(error));
+        self.sink = Box::new(|_| ControlFlow::Break(()));
+        self.over = Some(FinishReason::Cancelled);
     }
 
     /// Tells the end, with the text that was held back.

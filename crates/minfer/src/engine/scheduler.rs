@@ -1,7 +1,7 @@
 //! The thread that computes: which tokens of which requests go into the next batch.
 
 use std::collections::VecDeque;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Instant;
@@ -237,10 +237,7 @@ impl Scheduler {
             let token = match token {
                 Some(Ok(token)) => token,
                 Some(Err(error)) => {
-                    let _ = (request.sink)(Happening::Failed(error));
-                    // Nothing more is told of it.
-                    request.sink = Box::new(|_| ControlFlow::Break(()));
-                    request.over = Some(FinishReason::Cancelled);
+                    request.fail(error);
                     continue;
                 }
                 None => {
@@ -259,14 +256,11 @@ impl Scheduler {
         }
     }
 
-    /// An error of the device or the cache ends the requests of the batch; their sequences are as before.
+    /// An error of the device or the cache ends the requests of the batch.
     fn fail(&mut self, parts: &[(usize, Range<usize>)], error: RuntimeError) {
         let text = error.to_string();
         for (index, _) in parts {
-            let request = &mut self.running[*index];
-            let _ = (request.sink)(Happening::Failed(Error::Batch(text.clone())));
-            request.sink = Box::new(|_| ControlFlow::Break(()));
-            request.over = Some(FinishReason::Cancelled);
+            self.running[*index].fail(Error::Batch(text.clone()));
         }
     }
 
@@ -278,7 +272,9 @@ impl Scheduler {
                 continue;
             };
             let request = self.running.remove(index);
-            let tokens = request.tokens[..request.done].to_vec();
+            // After an error a sequence may have fewer positions than were done: with windows, none.
+            let len = self.session.engine.len(request.seq).expect("the sequence exists");
+            let tokens = request.tokens[..len].to_vec();
             self.kept.keep(request.seq, tokens, &mut self.session.engine).expect("the sequence exists");
             request.finish(reason);
         }
