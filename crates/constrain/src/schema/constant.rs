@@ -6,7 +6,7 @@ use super::pointer::child;
 use crate::ConstrainError;
 
 /// Whole numbers up to this one have an exact `f64`, in which the engine computes.
-const EXACT: f64 = 9_007_199_254_740_992.0;
+pub(super) const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Digits with which a number can be written out and compared digit by digit.
 const DIGITS: usize = 24;

@@ -188,6 +188,9 @@ impl<'a> Part<'_, 'a> {
                 }
             }
         }
+        if let Some(types) = &types {
+            self.drop_other_families(types);
+        }
         // Keywords of one type only mean that type.
         if let ([family], None, true) = (&families[..], &types, in_place.is_empty()) {
             types = Some(vec![family.name()]);
@@ -212,6 +215,9 @@ impl<'a> Part<'_, 'a> {
                 return Ok(self.signed(types.as_deref()));
             }
         }
+        if !has_values && types.as_ref().is_some_and(|types| types.contains(&"number")) {
+            self.bound_exponents();
+        }
         if let Some(types) = types {
             self.own.insert("type".to_owned(), json!(types));
         }
@@ -230,6 +236,27 @@ impl<'a> Part<'_, 'a> {
             if !self.own.contains_key(exclusive) {
                 self.own.entry(inclusive).or_insert_with(|| json!(bound));
             }
+        }
+    }
+
+    /// What is said of types that the value cannot have says nothing.
+    fn drop_other_families(&mut self, types: &[&str]) {
+        let may_be = |family: Type| {
+            types.contains(&family.name()) || (family == Type::Number && types.contains(&"integer"))
+        };
+        self.own.retain(|name, _| !matches!(keyword(name), Keyword::Of(family) if !may_be(family)));
+        if !may_be(Type::String) {
+            self.second_pattern = None;
+        }
+    }
+
+    /// Numbers with a bound are written without exponents, which readers take for infinity or refuse. Where several
+    /// schemas are for one number, alternatives as in [`Part::signed`] would be joined with each other.
+    fn bound_exponents(&mut self) {
+        let bounds = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
+        if !bounds.iter().any(|bound| self.own.contains_key(*bound)) {
+            self.own.insert("minimum".to_owned(), json!(-constant::EXACT));
+            self.own.insert("maximum".to_owned(), json!(constant::EXACT));
         }
     }
 
