@@ -1,14 +1,18 @@
 //! Answers in the form of chats or of completions, as a whole or in pieces.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::Json as JsonBody;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
 use axum::response::{IntoResponse, Response};
 use minfer::{GenerateOptions, Happening, TokenLogprobs};
 use serde_json::{Value as Json, json};
 
 use crate::choice::{Choice, Delta};
-use crate::generation::Generation;
+use crate::generation::{Generation, blocking, body};
+use crate::ignored::Ignored;
 use crate::logprobs::{self, OfCompletion};
 use crate::server::unix_seconds;
 use crate::tool_use::ToolUse;
@@ -21,6 +25,16 @@ pub(crate) enum Form {
     Completion,
 }
 
+impl Form {
+    /// The field with the prompts.
+    fn prompt_field(self) -> &'static str {
+        match self {
+            Form::Chat => "messages",
+            Form::Completion => "prompt",
+        }
+    }
+}
+
 /// A request that was read.
 pub(crate) struct Plan {
     pub form: Form,
@@ -30,24 +44,38 @@ pub(crate) struct Plan {
     pub tools: Option<ToolUse>,
     pub stream: bool,
     pub include_usage: bool,
+    /// Fields that nobody knows.
+    pub ignored: Ignored,
 }
 
-impl Plan {
-    /// The answers; the generation has begun.
-    pub fn respond(self, generation: Generation, server: Arc<Server>) -> Pending {
-        Pending { reply: Reply::new(self, server), generation }
-    }
+/// The response to a body that `read` understands. While it is waited for, or read, the answers are made; dropping it
+/// gives them up.
+pub(crate) async fn respond(
+    server: Arc<Server>,
+    bytes: Result<Bytes, BytesRejection>,
+    read: fn(&[u8], &Server) -> Result<Plan, ApiError>,
+) -> Result<Response, ApiError> {
+    let since = Instant::now();
+    let bytes = body(bytes, &server)?;
+    let pending = blocking(move || {
+        let mut plan = read(&bytes, &server)?;
+        let ignored = std::mem::take(&mut plan.ignored);
+        let field = plan.form.prompt_field();
+        let generation = Generation::start(&server, plan.prompts.clone(), field, since)?;
+        Ok((ignored, Pending { reply: Reply::new(plan, server), generation }))
+    });
+    let (ignored, pending) = pending.await?;
+    Ok((ignored, pending.response().await?).into_response())
 }
 
 /// Answers that have begun.
-pub(crate) struct Pending {
+struct Pending {
     reply: Reply,
     generation: Generation,
 }
 
 impl Pending {
-    /// The response. While it is waited for, or read, the answers are made; dropping it gives them up.
-    pub async fn response(self) -> Result<Response, ApiError> {
+    async fn response(self) -> Result<Response, ApiError> {
         let Pending { mut reply, mut generation } = self;
         if reply.stream {
             return Ok(stream::response(reply, generation));
@@ -86,7 +114,7 @@ pub(crate) struct Reply {
 
 impl Reply {
     fn new(plan: Plan, server: Arc<Server>) -> Reply {
-        let Plan { form, prompts, n, tools, stream, include_usage } = plan;
+        let Plan { form, prompts, n, tools, stream, include_usage, ignored: _ } = plan;
         let options = &prompts[0].1;
         let several = tools.as_ref().is_none_or(|tools| tools.several);
         let choice = |_: &_| Choice::new(tools.as_ref().map(ToolUse::parser), several);

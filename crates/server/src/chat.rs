@@ -1,7 +1,6 @@
 //! `POST /v1/chat/completions`.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use axum::body::Bytes;
 use axum::extract::State;
@@ -10,10 +9,9 @@ use axum::response::Response;
 use minfer::{DateTime, GenerateOptions, RenderOptions};
 use serde_json::{Map, Value as Json};
 
-use crate::answer::{Form, Plan};
+use crate::answer::{self, Form, Plan};
 use crate::common::{Common, TOP_MAX};
 use crate::fields::{Fields, wrong};
-use crate::generation::{Generation, blocking, body};
 use crate::server::unix_seconds;
 use crate::tool_use::ToolUse;
 use crate::{ApiError, Server, messages, response_format};
@@ -22,14 +20,7 @@ pub(crate) async fn answer(
     State(server): State<Arc<Server>>,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
-    let since = Instant::now();
-    let bytes = body(bytes, &server)?;
-    let pending = blocking(move || {
-        let plan = read(&bytes, &server)?;
-        let generation = Generation::start(&server, plan.prompts.clone(), "messages", since)?;
-        Ok(plan.respond(generation, server))
-    });
-    pending.await?.response().await
+    answer::respond(server, bytes, read).await
 }
 
 fn read(bytes: &[u8], server: &Server) -> Result<Plan, ApiError> {
@@ -38,7 +29,7 @@ fn read(bytes: &[u8], server: &Server) -> Result<Plan, ApiError> {
     let Common { n, stream, include_usage, mut options } = Common::read(&mut fields, server)?;
     options.n_predict = most_tokens(&mut fields)?;
     options.logprobs = logprobs(&mut fields)?;
-    let messages = messages::read(fields.require("messages")?)?;
+    let messages = messages::read(&mut fields)?;
     let extra = match fields.take("chat_template_kwargs") {
         None => None,
         Some(Json::Object(map)) => Some(map),
@@ -46,8 +37,7 @@ fn read(bytes: &[u8], server: &Server) -> Result<Plan, ApiError> {
     };
     let mut tools = ToolUse::read(&mut fields)?;
     options.constraint = response_format::read(&mut fields, model)?;
-    fields.only("modalities", &serde_json::json!(["text"]))?;
-    fields.done()?;
+    let ignored = fields.done();
     let prompt = prompt(server, &messages, tools.as_mut(), extra.as_ref())?;
     if let Some(tools) = &tools {
         if options.constraint.is_some() {
@@ -56,7 +46,7 @@ fn read(bytes: &[u8], server: &Server) -> Result<Plan, ApiError> {
         options.constraint = tools.constraint(model)?;
     }
     let prompts = (0..n).map(|i| (prompt.clone(), with_seed(&options, i))).collect();
-    Ok(Plan { form: Form::Chat, prompts, n, tools, stream, include_usage })
+    Ok(Plan { form: Form::Chat, prompts, n, tools, stream, include_usage, ignored })
 }
 
 /// The options of a further answer: the next seed.

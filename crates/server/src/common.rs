@@ -4,7 +4,7 @@ use minfer::{GenerateOptions, Sampling};
 use serde_json::Value as Json;
 
 use crate::fields::{Fields, wrong};
-use crate::{ApiError, Server, unique};
+use crate::{ApiError, Server, foreign, unique};
 
 /// Answers that one request may ask for.
 const ANSWERS_MAX: i64 = 128;
@@ -39,21 +39,16 @@ impl Common {
             let mut inner = Fields::of(value, "stream_options")?;
             include_usage = inner.flag("include_usage")?.unwrap_or(false);
             inner.ignore(&["include_obfuscation"]);
-            inner.done()?;
+            fields.close(inner);
             if !stream {
                 return Err(ApiError::field("stream_options", "is only allowed with stream"));
             }
         }
         let sampling = sampling(fields, server)?;
         let stop = stops(fields)?;
-        // None of these changes an answer.
-        fields.ignore(&["user", "metadata", "store", "safety_identifier", "prompt_cache_key"]);
-        let options = GenerateOptions {
-            sampling,
-            stop,
-            ignore_eos: server.options.ignore_eos,
-            ..GenerateOptions::default()
-        };
+        let ignore_eos = fields.flag("ignore_eos")?.unwrap_or(server.options.ignore_eos);
+        foreign::take(fields)?;
+        let options = GenerateOptions { sampling, stop, ignore_eos, ..GenerateOptions::default() };
         Ok(Common { n, stream, include_usage, options })
     }
 
@@ -79,6 +74,9 @@ fn sampling(fields: &mut Fields, server: &Server) -> Result<Sampling, ApiError> 
         ("temperature", &mut sampling.temperature),
         ("top_p", &mut sampling.top_p),
         ("min_p", &mut sampling.min_p),
+        ("typical_p", &mut sampling.typical_p),
+        ("xtc_probability", &mut sampling.xtc_probability),
+        ("xtc_threshold", &mut sampling.xtc_threshold),
         ("presence_penalty", &mut sampling.presence_penalty),
         ("frequency_penalty", &mut sampling.frequency_penalty),
         ("repeat_penalty", &mut sampling.repeat_penalty),

@@ -1,7 +1,6 @@
 //! `POST /v1/completions`.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use axum::body::Bytes;
 use axum::extract::State;
@@ -9,11 +8,10 @@ use axum::extract::rejection::BytesRejection;
 use axum::response::Response;
 use serde_json::Value as Json;
 
-use crate::answer::{Form, Plan};
+use crate::answer::{self, Form, Plan};
 use crate::chat::with_seed;
 use crate::common::{Common, TOP_MAX};
 use crate::fields::{Fields, wrong};
-use crate::generation::{Generation, blocking, body};
 use crate::{ApiError, Server, response_format, tokens};
 
 /// Tokens of an answer where a request does not say, as in OpenAI's interface.
@@ -23,14 +21,7 @@ pub(crate) async fn answer(
     State(server): State<Arc<Server>>,
     bytes: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
-    let since = Instant::now();
-    let bytes = body(bytes, &server)?;
-    let pending = blocking(move || {
-        let plan = read(&bytes, &server)?;
-        let generation = Generation::start(&server, plan.prompts.clone(), "prompt", since)?;
-        Ok(plan.respond(generation, server))
-    });
-    pending.await?.response().await
+    answer::respond(server, bytes, read).await
 }
 
 fn read(bytes: &[u8], server: &Server) -> Result<Plan, ApiError> {
@@ -43,13 +34,13 @@ fn read(bytes: &[u8], server: &Server) -> Result<Plan, ApiError> {
     let prompts = prompts(fields.require("prompt")?, server)?;
     fields.only("echo", &false.into())?;
     fields.only("best_of", &common.n.into())?;
-    fields.done()?;
+    let ignored = fields.done();
     common.check_answers(prompts.len())?;
     let (n, stream, include_usage) = (common.n, common.stream, common.include_usage);
     let each =
         |prompt: Vec<u32>| (0..n).map(|i| (prompt.clone(), with_seed(&options, i))).collect::<Vec<_>>();
     let prompts = prompts.into_iter().flat_map(each).collect();
-    Ok(Plan { form: Form::Completion, prompts, n, tools: None, stream, include_usage })
+    Ok(Plan { form: Form::Completion, prompts, n, tools: None, stream, include_usage, ignored })
 }
 
 /// A text, several, the tokens of one, or those of several. A text is a raw prompt: control tokens in it are taken for what

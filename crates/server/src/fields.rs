@@ -1,23 +1,26 @@
-//! The fields of a JSON object, each taken once with its type; what is left over is refused.
+//! The fields of a JSON object, each taken once with its type; what is left over is told.
 
 use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value as Json};
 
 use crate::ApiError;
+use crate::ignored::Ignored;
 
 /// Fields not yet taken. `null` counts as absent.
 pub(crate) struct Fields {
     map: Map<String, Json>,
     /// Where the object is, with a dot; empty for the body.
     path: String,
+    /// What was left over in objects within.
+    ignored: Ignored,
 }
 
 impl Fields {
     /// Of a body.
     pub fn of_body(body: &[u8]) -> Result<Fields, ApiError> {
         match serde_json::from_slice(body) {
-            Ok(Json::Object(map)) => Ok(Fields { map, path: String::new() }),
+            Ok(Json::Object(map)) => Ok(Fields { map, path: String::new(), ignored: Ignored::default() }),
             Ok(other) => Err(ApiError::Body(format!("expected a JSON object, found {}", kind(&other)))),
             Err(error) => Err(ApiError::Body(format!("not JSON: {error}"))),
         }
@@ -26,7 +29,7 @@ impl Fields {
     /// Of an object in a field.
     pub fn of(value: Json, path: &str) -> Result<Fields, ApiError> {
         match value {
-            Json::Object(map) => Ok(Fields { map, path: format!("{path}.") }),
+            Json::Object(map) => Ok(Fields { map, path: format!("{path}."), ignored: Ignored::default() }),
             other => Err(wrong(path, "an object", &other)),
         }
     }
@@ -91,10 +94,18 @@ impl Fields {
     /// A field that may only say what is done anyway.
     pub fn only(&mut self, field: &str, done: &Json) -> Result<(), ApiError> {
         match self.take(field) {
-            Some(other) if other != *done => {
+            Some(other) if !is_same(&other, done) => {
                 Err(ApiError::field(self.name(field), format!("is not supported, but for {done}")))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// A field that is not done.
+    pub fn refuse(&mut self, field: &str) -> Result<(), ApiError> {
+        match self.take(field) {
+            Some(_) => Err(ApiError::field(self.name(field), "is not supported")),
+            None => Ok(()),
         }
     }
 
@@ -105,15 +116,25 @@ impl Fields {
         }
     }
 
-    /// All have been taken; a further one is not known.
-    pub fn done(self) -> Result<(), ApiError> {
-        match self.map.iter().find(|(_, value)| !value.is_null()) {
-            Some((field, _)) => {
-                Err(ApiError::field(self.name(field), "is not a field that this server knows"))
-            }
-            None => Ok(()),
-        }
+    /// An object within is done with: what is left over in it is told with what is left over in this one.
+    pub fn close(&mut self, inner: Fields) {
+        self.ignored.extend(inner.done());
     }
+
+    /// All that are known have been taken; the names of those that are left over, here and within.
+    pub fn done(mut self) -> Ignored {
+        for (field, value) in &self.map {
+            if !value.is_null() {
+                self.ignored.add(&self.name(field));
+            }
+        }
+        self.ignored
+    }
+}
+
+/// Whether values say the same: 1 and 1.0 do.
+fn is_same(a: &Json, b: &Json) -> bool {
+    a == b || a.as_f64().is_some_and(|a| b.as_f64() == Some(a))
 }
 
 /// A value of the wrong type or out of its range.

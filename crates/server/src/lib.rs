@@ -1,8 +1,8 @@
 //! An HTTP server in OpenAI's form over [`minfer::Engine`].
 //!
 //! [`Server`] is an engine with what the outside may know of it; [`router()`] makes of it the routes, and [`serve()`] answers on a
-//! socket until it is told to stop. What a field of a request asks for is done or refused with the name of the field: nothing
-//! is left out in silence, but for fields that cannot change an answer.
+//! socket until it is told to stop. What a field of a request asks for is done or refused with the name of the field; fields
+//! that nobody knows are named in a header of the response.
 //!
 //! Nothing is printed and no environment is read. An answer is computed on the engine's thread and arrives through a channel;
 //! a client that goes away takes its requests with it.
@@ -16,7 +16,9 @@ mod completions;
 mod error;
 mod fields;
 mod figures;
+mod foreign;
 mod generation;
+mod ignored;
 mod info;
 mod logprobs;
 mod messages;

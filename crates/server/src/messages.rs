@@ -3,20 +3,20 @@
 use serde_json::{Map, Value as Json};
 
 use crate::ApiError;
-use crate::fields::{kind, wrong};
+use crate::fields::{Fields, kind, wrong};
 
-/// Checks the messages and writes them as templates expect: content as one text, arguments of calls as objects.
-pub(crate) fn read(messages: Json) -> Result<Json, ApiError> {
-    match messages {
+/// Takes the messages and writes them as templates expect: content as one text, arguments of calls as objects.
+pub(crate) fn read(fields: &mut Fields) -> Result<Json, ApiError> {
+    match fields.require("messages")? {
         Json::Array(messages) if messages.is_empty() => Err(ApiError::field("messages", "is empty")),
         Json::Array(messages) => {
-            messages.into_iter().enumerate().map(|(i, message)| one(i, message)).collect()
+            messages.into_iter().enumerate().map(|(i, message)| one(i, message, fields)).collect()
         }
         other => Err(wrong("messages", "a list", &other)),
     }
 }
 
-fn one(index: usize, message: Json) -> Result<Json, ApiError> {
+fn one(index: usize, message: Json, fields: &mut Fields) -> Result<Json, ApiError> {
     let field = |name: &str| format!("messages[{index}].{name}");
     let Json::Object(mut message) = message else {
         return Err(wrong(&format!("messages[{index}]"), "an object", &message));
@@ -26,11 +26,16 @@ fn one(index: usize, message: Json) -> Result<Json, ApiError> {
         None => return Err(ApiError::field(field("role"), "is missing")),
         Some(other) => return Err(wrong(&field("role"), "a string", other)),
     }
+    for name in ["audio", "function_call"] {
+        if message.get(name).is_some_and(|value| !value.is_null()) {
+            return Err(ApiError::field(field(name), "is not supported"));
+        }
+    }
     let has_calls = calls(&mut message, &field("tool_calls"))?;
     let content = match message.get_mut("content").map(Json::take) {
         None | Some(Json::Null) if has_calls => Json::Null,
         None | Some(Json::Null) => return Err(ApiError::field(field("content"), "is missing")),
-        Some(Json::Array(parts)) => text(parts, &field("content"))?.into(),
+        Some(Json::Array(parts)) => text(parts, &field("content"), fields)?.into(),
         Some(content @ Json::String(_)) => content,
         Some(other) => return Err(wrong(&field("content"), "a string or a list of parts", &other)),
     };
@@ -39,24 +44,23 @@ fn one(index: usize, message: Json) -> Result<Json, ApiError> {
 }
 
 /// The text of parts, a line for each.
-fn text(parts: Vec<Json>, field: &str) -> Result<String, ApiError> {
+fn text(parts: Vec<Json>, field: &str, fields: &mut Fields) -> Result<String, ApiError> {
     let mut texts = Vec::with_capacity(parts.len());
     for (index, part) in parts.into_iter().enumerate() {
-        let field = |name: &str| format!("{field}[{index}]{name}");
-        match part.get("type").and_then(Json::as_str) {
-            Some("text") => {}
-            Some(other) => {
-                return Err(ApiError::field(
-                    field(".type"),
-                    format!("{other:?} is not supported, but text is"),
-                ));
+        let mut part = Fields::of(part, &format!("{field}[{index}]"))?;
+        match part.require("type")? {
+            Json::String(kind) if kind == "text" => {}
+            Json::String(kind) => {
+                let message = format!("{kind:?} is not supported, but text is");
+                return Err(ApiError::field(part.name("type"), message));
             }
-            None => return Err(wrong(&field(""), "a part with a type", &part)),
+            other => return Err(wrong(&part.name("type"), "a string", &other)),
         }
-        match part.get("text") {
-            Some(Json::String(text)) => texts.push(text.clone()),
-            other => return Err(wrong(&field(".text"), "a string", other.unwrap_or(&Json::Null))),
+        match part.require("text")? {
+            Json::String(text) => texts.push(text),
+            other => return Err(wrong(&part.name("text"), "a string", &other)),
         }
+        fields.close(part);
     }
     Ok(texts.join("\n"))
 }

@@ -1,6 +1,6 @@
 //! What form an answer is to have.
 
-use minfer::{Constraint, Model};
+use minfer::{ConstrainError, Constraint, Model};
 use serde_json::Value as Json;
 
 use crate::ApiError;
@@ -14,25 +14,27 @@ pub(crate) fn read(fields: &mut Fields, model: &Model) -> Result<Option<Constrai
     let kind = inner.text("type")?.unwrap_or_default();
     let constraint = match kind.as_str() {
         "text" => None,
-        "json_object" => Some(model.vocabulary().and_then(|it| Constraint::json_object(&it))),
+        "json_object" => Some(match inner.take("schema") {
+            Some(schema) => of_schema(&schema, model),
+            None => model.vocabulary().and_then(|it| Constraint::json_object(&it)),
+        }),
         "json_schema" => {
-            let schema = schema(inner.require("json_schema")?)?;
-            Some(model.vocabulary().and_then(|it| Constraint::json_schema(&it, &schema)))
+            // It is enforced whether or not it is to be strict.
+            let mut named = Fields::of(inner.require("json_schema")?, "response_format.json_schema")?;
+            let schema = named.require("schema")?;
+            named.ignore(&["name", "description", "strict"]);
+            inner.close(named);
+            Some(of_schema(&schema, model))
         }
         _ => {
             let message = format!("expected text, json_object or json_schema, found {kind:?}");
             return Err(ApiError::field("response_format.type", message));
         }
     };
-    inner.done()?;
+    fields.close(inner);
     constraint.transpose().map_err(|error| ApiError::field(FIELD, error.to_string()))
 }
 
-/// The schema in `json_schema`; it is enforced whether or not it is to be strict.
-fn schema(value: Json) -> Result<Json, ApiError> {
-    let mut inner = Fields::of(value, "response_format.json_schema")?;
-    let schema = inner.require("schema")?;
-    inner.ignore(&["name", "description", "strict"]);
-    inner.done()?;
-    Ok(schema)
+fn of_schema(schema: &Json, model: &Model) -> Result<Constraint, ConstrainError> {
+    model.vocabulary().and_then(|it| Constraint::json_schema(&it, schema))
 }

@@ -11,6 +11,7 @@ use serde_json::{Value as Json, json};
 
 use crate::fields::{Fields, wrong};
 use crate::generation::{blocking, body};
+use crate::ignored::Ignored;
 use crate::{ApiError, Server};
 
 /// `POST /tokenize`: `content`, and whether the tokens that begin a prompt are added (`add_special`) and control tokens in
@@ -18,7 +19,7 @@ use crate::{ApiError, Server};
 pub(crate) async fn tokenize(
     State(server): State<Arc<Server>>,
     bytes: Result<Bytes, BytesRejection>,
-) -> Result<JsonBody<Json>, ApiError> {
+) -> Result<(Ignored, JsonBody<Json>), ApiError> {
     let bytes = body(bytes, &server)?;
     blocking(move || {
         let mut fields = Fields::of_body(&bytes)?;
@@ -26,11 +27,12 @@ pub(crate) async fn tokenize(
         let text = fields.text("content")?.ok_or_else(missing)?;
         let add_special = fields.flag("add_special")?.unwrap_or(false);
         let parse_special = fields.flag("parse_special")?.unwrap_or(true);
-        fields.done()?;
+        fields.only("with_pieces", &false.into())?;
+        let ignored = fields.done();
         let encoded =
             server.engine.model().tokenizer().encode(&text, EncodeOptions { add_special, parse_special });
         let tokens = encoded.map_err(|error| ApiError::of(error.into(), "content"))?;
-        Ok(JsonBody(json!({"tokens": tokens})))
+        Ok((ignored, JsonBody(json!({"tokens": tokens}))))
     })
     .await
 }
@@ -39,7 +41,7 @@ pub(crate) async fn tokenize(
 pub(crate) async fn detokenize(
     State(server): State<Arc<Server>>,
     bytes: Result<Bytes, BytesRejection>,
-) -> Result<JsonBody<Json>, ApiError> {
+) -> Result<(Ignored, JsonBody<Json>), ApiError> {
     let bytes = body(bytes, &server)?;
     blocking(move || {
         let mut fields = Fields::of_body(&bytes)?;
@@ -47,8 +49,8 @@ pub(crate) async fn detokenize(
             Json::Array(values) => ids(&values, "tokens", &server)?,
             other => return Err(wrong("tokens", "a list of tokens", &other)),
         };
-        fields.done()?;
-        Ok(JsonBody(json!({"content": server.engine.model().tokenizer().decode(&tokens, true)})))
+        let content = server.engine.model().tokenizer().decode(&tokens, true);
+        Ok((fields.done(), JsonBody(json!({"content": content}))))
     })
     .await
 }

@@ -58,7 +58,6 @@ fn bodies_of_the_wrong_shape_are_refused_with_the_field() {
         ("seed", json!(0.5)),
         ("stop", json!({})),
         ("stop", json!([""])),
-        ("user_name", json!("x")),
         ("top_logprobs", json!(2)),
         ("stream_options", json!({"include_usage": true})),
     ];

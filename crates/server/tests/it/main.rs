@@ -1,6 +1,7 @@
 //! The server over a real socket, as clients see it.
 
 mod errors;
+mod foreign;
 mod life;
 mod shapes;
 mod streams;

@@ -51,6 +51,8 @@ pub fn start_with(model: Model, options: ServerOptions) -> Running {
 pub struct Response {
     pub status: u16,
     pub retry_after: bool,
+    /// The fields that were left out.
+    pub ignored: Option<String>,
     pub text: String,
 }
 
@@ -125,6 +127,7 @@ fn read(response: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Resp
     Response {
         status: response.status().as_u16(),
         retry_after: response.headers().contains_key("retry-after"),
+        ignored: response.headers().get("minfer-ignored-fields").map(|it| it.to_str().unwrap().to_owned()),
         text: response.body_mut().read_to_string().unwrap(),
     }
 }
