@@ -1,9 +1,11 @@
 //! Sequences that are kept for requests that begin alike.
 
+use std::cmp::Reverse;
+
 use runtime::{Engine, RuntimeError, SeqId};
 
 /// The least positions that are worth keeping and looking for.
-const POSITIONS_MIN: usize = 16;
+pub(super) const POSITIONS_MIN: usize = 16;
 
 /// Sequences in no batch, with the tokens of their positions. They share pages with each other and with those that go on.
 #[derive(Debug, Default)]
@@ -13,6 +15,8 @@ pub(super) struct Kept {
     clock: u64,
     /// The most entries.
     most: usize,
+    /// Whether layers let go of positions, so that a sequence cannot be cut wherever one likes.
+    window: bool,
 }
 
 #[derive(Debug)]
@@ -23,28 +27,35 @@ struct Entry {
 }
 
 impl Kept {
-    pub fn new(most: usize) -> Kept {
-        Kept { most, ..Kept::default() }
+    pub fn new(most: usize, window: bool) -> Kept {
+        Kept { most, window, ..Kept::default() }
     }
 
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// A new sequence with as many positions of the prompt as some entry has, but for the prompt's last, whose logits are
-    /// wanted; and how many. Layers with a window may have let go of what a cut needs: then the next best serves.
-    pub fn begin(&mut self, prompt: &[u32], engine: &mut Engine) -> Result<(SeqId, usize), RuntimeError> {
-        let most = prompt.len() - 1;
-        let common =
-            |entry: &Entry| entry.tokens.iter().zip(&prompt[..most]).take_while(|(a, b)| a == b).count();
-        let mut order: Vec<(usize, usize)> = self.entries.iter().map(common).enumerate().collect();
-        order.sort_by_key(|(index, common)| (std::cmp::Reverse(*common), self.entries[*index].tokens.len()));
+    /// A new sequence with as many positions of the prompt as an entry or one of `live` has; and how many. Layers with a
+    /// window may have let go of what a cut needs: then the next best serves.
+    pub fn begin(
+        &mut self,
+        prompt: &[u32],
+        live: &[(SeqId, &[u32])],
+        engine: &mut Engine,
+    ) -> Result<(SeqId, usize), RuntimeError> {
+        let kept = self.entries.iter().map(|entry| (entry.seq, &entry.tokens[..]));
+        let all: Vec<(SeqId, &[u32])> = kept.chain(live.iter().copied()).collect();
+        let mut order: Vec<(usize, usize)> =
+            all.iter().map(|(_, tokens)| common(prompt, tokens)).enumerate().collect();
+        order.sort_by_key(|(index, common)| (Reverse(*common), all[*index].1.len()));
         for (index, common) in order.into_iter().take_while(|(_, common)| *common >= POSITIONS_MIN) {
-            let seq = engine.fork(self.entries[index].seq)?;
+            let seq = engine.fork(all[index].0)?;
             match engine.truncate(seq, common) {
                 Ok(()) => {
                     self.clock += 1;
-                    self.entries[index].used = self.clock;
+                    if let Some(entry) = self.entries.get_mut(index) {
+                        entry.used = self.clock;
+                    }
                     return Ok((seq, common));
                 }
                 Err(RuntimeError::WindowGone { .. }) => engine.remove(seq)?,
@@ -54,14 +65,19 @@ impl Kept {
         Ok((engine.create(), 0))
     }
 
+    /// Positions of the prompt that some entry has.
+    pub fn has(&self, prompt: &[u32]) -> usize {
+        self.entries.iter().map(|entry| common(prompt, &entry.tokens)).max().unwrap_or(0)
+    }
+
     /// Keeps a sequence, or removes it if it is not worth it. One that it continues needs no entry of its own any more,
     /// unless it may be cut where this one cannot.
     pub fn keep(&mut self, seq: SeqId, tokens: Vec<u32>, engine: &mut Engine) -> Result<(), RuntimeError> {
-        let known = self.entries.iter().any(|entry| entry.tokens.starts_with(&tokens) && !has_window(engine));
+        let known = self.entries.iter().any(|entry| entry.tokens.starts_with(&tokens) && !self.window);
         if tokens.len() < POSITIONS_MIN || self.most == 0 || known {
             return engine.remove(seq);
         }
-        let window = has_window(engine);
+        let window = self.window;
         let replaced =
             |entry: &Entry| if window { entry.tokens == tokens } else { tokens.starts_with(&entry.tokens) };
         while let Some(index) = self.entries.iter().position(replaced) {
@@ -84,6 +100,8 @@ impl Kept {
     }
 }
 
-fn has_window(engine: &Engine) -> bool {
-    engine.model().config.window.is_some()
+/// Positions that a prompt and a sequence begin with alike, but for the prompt's last, whose logits are wanted.
+pub(super) fn common(prompt: &[u32], tokens: &[u32]) -> usize {
+    let most = prompt.len() - 1;
+    tokens.iter().zip(&prompt[..most]).take_while(|(a, b)| a == b).count()
 }

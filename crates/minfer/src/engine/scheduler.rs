@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Instant;
 
-use runtime::{Item, Rows, RuntimeError};
+use runtime::{Item, Rows, RuntimeError, SeqId};
 
-use super::kept::Kept;
+use super::kept::{Kept, POSITIONS_MIN, common};
 use super::request::{Happening, Usage};
 use super::running::{Running, Waiting};
 use super::stats::Figures;
@@ -28,6 +28,8 @@ pub(super) struct Scheduler {
     waiting: VecDeque<Box<Waiting>>,
     running: Vec<Running>,
     kept: Kept,
+    /// Whether layers let go of positions.
+    window: bool,
     parallel: usize,
     /// Tokens of prompts in a batch.
     chunk: usize,
@@ -44,12 +46,14 @@ impl Scheduler {
         figures: Arc<Figures>,
     ) -> Scheduler {
         let parallel = session.engine.params().n_seq;
+        let window = session.model().config().window.is_some();
         Scheduler {
             session,
             commands,
             waiting: VecDeque::new(),
             running: Vec::with_capacity(parallel),
-            kept: Kept::new(kept),
+            kept: Kept::new(kept, window),
+            window,
             parallel,
             chunk,
             figures,
@@ -104,13 +108,22 @@ impl Scheduler {
         }
     }
 
-    /// Lets requests in, in their order, as long as there is room.
+    /// Lets requests in, in their order, as long as there is room. One that begins as a prompt that is being read waits
+    /// for that, and holds a place.
     fn admit(&mut self) {
-        while self.running.len() < self.parallel {
-            let Some(request) = self.waiting.pop_front() else { return };
+        let mut held = 0;
+        while self.running.len() + held < self.parallel && held < self.waiting.len() {
+            if self.is_being_read(&self.waiting[held].prompt) {
+                held += 1;
+                continue;
+            }
+            let request = self.waiting.remove(held).expect("one that waits");
             self.figures.left_the_queue();
             let Waiting { prompt, answer, mut sink, cancel, since } = *request;
-            let (seq, cached) = match self.kept.begin(&prompt, &mut self.session.engine) {
+            let live = self.running.iter().filter(|request| request.over.is_none());
+            let live: Vec<(SeqId, &[u32])> =
+                live.map(|request| (request.seq, &request.tokens[..request.done])).collect();
+            let (seq, cached) = match self.kept.begin(&prompt, &live, &mut self.session.engine) {
                 Ok(begun) => begun,
                 Err(error) => {
                     let _ = sink(Happening::Failed(error.into()));
@@ -146,9 +159,20 @@ impl Scheduler {
         }
     }
 
+    /// Whether a request in the batches will soon have more of a prompt in the cache than there is now, and is the
+    /// nearest to it.
+    fn is_being_read(&self, prompt: &[u32]) -> bool {
+        let live = || self.running.iter().filter(|request| request.over.is_none());
+        let done = live().map(|request| common(prompt, &request.tokens[..request.done]));
+        let there = done.max().unwrap_or(0).max(self.kept.has(prompt));
+        live().filter(|request| !request.is_answering()).any(|request| {
+            let coming = common(prompt, &request.tokens);
+            coming >= POSITIONS_MIN && coming > there && request.done >= there
+        })
+    }
+
     /// One batch: the next token of all that answer, and a chunk of the prompts of the others, the oldest first.
     fn step(&mut self) {
-        let has_window = self.session.model().config().window.is_some();
         let mut room = self.session.engine.params().n_ubatch;
         let mut chunk = self.chunk;
         // Of each part of the batch: who, and which of its tokens.
@@ -168,7 +192,7 @@ impl Scheduler {
             }
             let mut left = request.prompt_tokens - request.done;
             // Where windows let go of positions, the state before the last token is kept: from it the same prompt goes on.
-            if has_window && left > 1 {
+            if self.window && left > 1 {
                 left -= 1;
             }
             let count = left.min(chunk).min(room);
@@ -182,7 +206,7 @@ impl Scheduler {
             return;
         }
         match self.process(&parts) {
-            Ok(chosen) => self.take(&parts, chosen, has_window),
+            Ok(chosen) => self.take(&parts, chosen),
             Err(error) => self.fail(&parts, error),
         }
     }
@@ -217,12 +241,7 @@ impl Scheduler {
         }
     }
 
-    fn take(
-        &mut self,
-        parts: &[(usize, Range<usize>)],
-        chosen: Vec<Option<Result<u32, Error>>>,
-        has_window: bool,
-    ) {
+    fn take(&mut self, parts: &[(usize, Range<usize>)], chosen: Vec<Option<Result<u32, Error>>>) {
         let n_ctx = self.session.n_ctx();
         let computed: usize = parts.iter().map(|(_, range)| range.len()).sum();
         self.figures.computed_tokens(computed);
@@ -241,7 +260,7 @@ impl Scheduler {
                     continue;
                 }
                 None => {
-                    if has_window && request.over.is_none() {
+                    if self.window && request.over.is_none() {
                         let (seq, tokens) = (request.seq, request.tokens[..request.done].to_vec());
                         let engine = &mut self.session.engine;
                         let forked = engine.fork(seq).and_then(|copy| self.kept.keep(copy, tokens, engine));

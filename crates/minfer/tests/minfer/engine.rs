@@ -46,7 +46,11 @@ fn collect(happenings: impl Iterator<Item = Happening>) -> (Vec<(u32, u64)>, Str
 }
 
 fn alone(model: &Arc<Model>, request: &Request) -> Vec<(u32, u64)> {
-    let mut session = session(model, &SessionOptions { n_ctx: 256, ..SessionOptions::default() });
+    alone_in(model, request, 256)
+}
+
+fn alone_in(model: &Arc<Model>, request: &Request, n_ctx: usize) -> Vec<(u32, u64)> {
+    let mut session = session(model, &SessionOptions { n_ctx, ..SessionOptions::default() });
     let answer =
         session.generate(&request.prompt, &request.options, &mut |_| ControlFlow::Continue(())).unwrap();
     answer.tokens.iter().zip(&answer.logprobs).map(|(id, l)| (*id, l.logprob.to_bits())).collect()
@@ -96,6 +100,24 @@ fn what_the_cache_has_is_not_computed_again() {
         let turn = collect(engine.generate(request(next.clone(), 5, 2)).unwrap());
         assert_eq!(turn.3.cached_tokens, expected, "{arch}");
         assert_eq!(turn.0, alone(engine.model(), &request(next, 5, 2)), "{arch}");
+    }
+}
+
+#[test]
+fn what_prompts_that_come_together_begin_with_is_computed_once() {
+    for (arch, quant) in [("llama", "Q8_0"), ("gemma3", "F32")] {
+        let engine = Engine::new(model(arch, "micro", quant), &options(512, 4)).unwrap();
+        let prompt = tokens(300, 1);
+        let request = |i: u64| request([&prompt[..], &[7 + (i as u32) / 2]].concat(), 3, i);
+        let answers: Vec<_> = (0..4).map(|i| engine.generate(request(i)).unwrap()).collect();
+        let answers: Vec<_> = answers.into_iter().map(collect).collect();
+        let cached: Vec<usize> = answers.iter().map(|answer| answer.3.cached_tokens).collect();
+        assert_eq!(cached, [0, 300, 300, 300], "{arch}");
+        // The prompt's last token of each, and two of each answer: nobody reads the last.
+        assert_eq!(engine.stats().computed_tokens, 300 + 4 * (1 + 2), "{arch}");
+        for (i, answer) in answers.iter().enumerate() {
+            assert_eq!(answer.0, alone_in(engine.model(), &request(i as u64), 512), "{arch}");
+        }
     }
 }
 
