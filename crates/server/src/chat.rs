@@ -6,15 +6,18 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
 use axum::response::Response;
-use minfer::{DateTime, GenerateOptions, RenderOptions};
-use serde_json::{Map, Value as Json};
+use minfer::GenerateOptions;
+use serde_json::Value as Json;
 
-use crate::answer::{self, Form, Plan};
+use crate::answer::{self, Plan};
 use crate::common::{Common, TOP_MAX};
 use crate::fields::{Fields, wrong};
-use crate::server::unix_seconds;
-use crate::tool_use::ToolUse;
-use crate::{ApiError, Server, messages, response_format};
+use crate::prompt::Names;
+use crate::reply::{Form, Reply};
+use crate::tool_use::{Style, ToolUse};
+use crate::{ApiError, Server, messages, prompt, response_format};
+
+const NAMES: Names = Names { messages: "messages", format: "response_format" };
 
 pub(crate) async fn answer(
     State(server): State<Arc<Server>>,
@@ -23,7 +26,7 @@ pub(crate) async fn answer(
     answer::respond(server, bytes, read).await
 }
 
-fn read(bytes: &[u8], server: &Server) -> Result<Plan, ApiError> {
+fn read(bytes: &[u8], server: &Arc<Server>) -> Result<Plan, ApiError> {
     let model = server.engine.model();
     let mut fields = Fields::of_body(bytes)?;
     let Common { n, stream, include_usage, mut options } = Common::read(&mut fields, server)?;
@@ -35,18 +38,13 @@ fn read(bytes: &[u8], server: &Server) -> Result<Plan, ApiError> {
         Some(Json::Object(map)) => Some(map),
         Some(other) => return Err(wrong("chat_template_kwargs", "an object", &other)),
     };
-    let mut tools = ToolUse::read(&mut fields)?;
+    let mut tools = ToolUse::read(&mut fields, Style::Nested)?;
     options.constraint = response_format::read(&mut fields, model)?;
     let ignored = fields.done();
-    let prompt = prompt(server, &messages, tools.as_mut(), extra.as_ref())?;
-    if let Some(tools) = &tools {
-        if options.constraint.is_some() {
-            return Err(ApiError::field("response_format", "is not supported together with tools"));
-        }
-        options.constraint = tools.constraint(model)?;
-    }
-    let prompts = (0..n).map(|i| (prompt.clone(), with_seed(&options, i))).collect();
-    Ok(Plan { form: Form::Chat, prompts, n, tools, stream, include_usage, ignored })
+    let prompt = prompt::of_chat(server, &messages, tools.as_mut(), extra.as_ref(), &mut options, &NAMES)?;
+    let prompts: Vec<_> = (0..n).map(|i| (prompt.clone(), with_seed(&options, i))).collect();
+    let teller = Reply::new(Form::Chat, server, &prompts, stream, include_usage);
+    Ok(Plan { prompts, n, prompt_field: NAMES.messages, tools, stream, teller, ignored })
 }
 
 /// The options of a further answer: the next seed.
@@ -73,26 +71,4 @@ fn logprobs(fields: &mut Fields) -> Result<Option<usize>, ApiError> {
         Some(1..) if !wanted => Err(ApiError::field("top_logprobs", "is only allowed with logprobs")),
         top => Ok(wanted.then_some(top.unwrap_or(0))),
     }
-}
-
-/// The tokens of the chat. A template that leaves the tools out is of no use to who sends some.
-fn prompt(
-    server: &Server,
-    messages: &Json,
-    tools: Option<&mut ToolUse>,
-    extra: Option<&Map<String, Json>>,
-) -> Result<Vec<u32>, ApiError> {
-    let model = server.engine.model();
-    let now = Some(DateTime::from_unix(unix_seconds() as i64, 0));
-    let plain = RenderOptions { add_generation_prompt: true, tools: None, extra, now };
-    let tokens = |options: &RenderOptions| {
-        model.tokenize_chat(messages, options).map_err(|error| ApiError::of(error, "messages"))
-    };
-    let Some(tools) = tools else { return tokens(&plain) };
-    let prompt = tokens(&RenderOptions { tools: Some(&tools.declared), ..plain })?;
-    if !tools.must_call() && prompt == tokens(&plain)? {
-        return Err(ApiError::field("tools", "the model's chat template does not tell of tools"));
-    }
-    tools.learn_form(&model.tokenizer().decode(&prompt, true), model);
-    Ok(prompt)
 }

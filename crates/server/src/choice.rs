@@ -14,6 +14,8 @@ pub(crate) enum Delta {
     Call { index: usize, id: String, name: String },
     /// More of a call's arguments.
     Arguments { index: usize, text: String },
+    /// A call is whole, or the answer ended in it.
+    CallEnd { complete: bool },
     /// Tokens without text, and why the answer ended.
     End(&'static str, Vec<TokenLogprobs>),
 }
@@ -88,6 +90,7 @@ impl Choice {
                 Event::CallEnd { complete, .. } => {
                     self.calls += usize::from(complete);
                     self.is_closed = !self.several;
+                    out.push(Delta::CallEnd { complete });
                 }
             }
         }
@@ -139,6 +142,7 @@ mod tests {
                         calls.push((name, String::new()));
                     }
                     Delta::Arguments { index, text } => calls[index].1 += &text,
+                    Delta::CallEnd { complete } => assert_eq!(complete, reason != FinishReason::Length),
                     Delta::End(reason, _) => end = reason.to_owned(),
                 }
             }

@@ -1,4 +1,4 @@
-//! Fields that chats and completions share.
+//! Fields that all forms share.
 
 use minfer::{GenerateOptions, Sampling};
 use serde_json::Value as Json;
@@ -13,7 +13,7 @@ const STOPS_MAX: usize = 64;
 /// Tokens that may be told beside the chosen one.
 pub(crate) const TOP_MAX: i64 = 20;
 
-/// What chats and completions share.
+/// What all forms share.
 pub(crate) struct Common {
     /// Answers to each prompt.
     pub n: usize,

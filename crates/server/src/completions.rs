@@ -8,10 +8,11 @@ use axum::extract::rejection::BytesRejection;
 use axum::response::Response;
 use serde_json::Value as Json;
 
-use crate::answer::{self, Form, Plan};
+use crate::answer::{self, Plan};
 use crate::chat::with_seed;
 use crate::common::{Common, TOP_MAX};
 use crate::fields::{Fields, wrong};
+use crate::reply::{Form, Reply};
 use crate::{ApiError, Server, response_format, tokens};
 
 /// Tokens of an answer where a request does not say, as in OpenAI's interface.
@@ -24,7 +25,7 @@ pub(crate) async fn answer(
     answer::respond(server, bytes, read).await
 }
 
-fn read(bytes: &[u8], server: &Server) -> Result<Plan, ApiError> {
+fn read(bytes: &[u8], server: &Arc<Server>) -> Result<Plan, ApiError> {
     let mut fields = Fields::of_body(bytes)?;
     let common = Common::read(&mut fields, server)?;
     let mut options = common.options.clone();
@@ -39,8 +40,9 @@ fn read(bytes: &[u8], server: &Server) -> Result<Plan, ApiError> {
     let (n, stream, include_usage) = (common.n, common.stream, common.include_usage);
     let each =
         |prompt: Vec<u32>| (0..n).map(|i| (prompt.clone(), with_seed(&options, i))).collect::<Vec<_>>();
-    let prompts = prompts.into_iter().flat_map(each).collect();
-    Ok(Plan { form: Form::Completion, prompts, n, tools: None, stream, include_usage, ignored })
+    let prompts: Vec<_> = prompts.into_iter().flat_map(each).collect();
+    let teller = Reply::new(Form::Completion, server, &prompts, stream, include_usage);
+    Ok(Plan { prompts, n, prompt_field: "prompt", tools: None, stream, teller, ignored })
 }
 
 /// A text, several, the tokens of one, or those of several. A text is a raw prompt: control tokens in it are taken for what

@@ -43,6 +43,11 @@ impl Fields {
         self.map.shift_remove(field).filter(|value| !value.is_null())
     }
 
+    /// A field that is left where it is.
+    pub fn peek(&self, field: &str) -> Option<&Json> {
+        self.map.get(field).filter(|value| !value.is_null())
+    }
+
     pub fn require(&mut self, field: &str) -> Result<Json, ApiError> {
         self.take(field).ok_or_else(|| ApiError::field(self.name(field), "is missing"))
     }
@@ -114,6 +119,11 @@ impl Fields {
         for field in fields {
             self.map.shift_remove(*field);
         }
+    }
+
+    /// Something within that has no effect.
+    pub fn leave_out(&mut self, name: &str) {
+        self.ignored.add(name);
     }
 
     /// An object within is done with: what is left over in it is told with what is left over in this one.

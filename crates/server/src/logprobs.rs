@@ -8,13 +8,18 @@ const LEAST: f64 = -9999.0;
 
 /// What a chat tells of tokens.
 pub(crate) fn of_chat(tokens: &[TokenLogprobs], tokenizer: &Tokenizer) -> Json {
+    json!({"content": list(tokens, tokenizer), "refusal": null})
+}
+
+/// What chats and responses tell of each token.
+pub(crate) fn list(tokens: &[TokenLogprobs], tokenizer: &Tokenizer) -> Vec<Json> {
     let one = |id: u32, logprob: f64| json!({"token": shown(id, tokenizer), "logprob": logprob.max(LEAST), "bytes": tokenizer.piece(id)});
     let token = |token: &TokenLogprobs| {
         let mut out = one(token.id, token.logprob);
         out["top_logprobs"] = token.top.iter().map(|(id, logprob)| one(*id, *logprob)).collect();
         out
     };
-    json!({"content": tokens.iter().map(token).collect::<Vec<_>>(), "refusal": null})
+    tokens.iter().map(token).collect()
 }
 
 /// What a completion tells of tokens: lists side by side, with the characters before each.

@@ -21,8 +21,8 @@ fn one(index: usize, message: Json, fields: &mut Fields) -> Result<Json, ApiErro
     let Json::Object(mut message) = message else {
         return Err(wrong(&format!("messages[{index}]"), "an object", &message));
     };
-    match message.get("role") {
-        Some(Json::String(_)) => {}
+    match message.get_mut("role") {
+        Some(Json::String(role)) => plain_role(role),
         None => return Err(ApiError::field(field("role"), "is missing")),
         Some(other) => return Err(wrong(&field("role"), "a string", other)),
     }
@@ -35,7 +35,7 @@ fn one(index: usize, message: Json, fields: &mut Fields) -> Result<Json, ApiErro
     let content = match message.get_mut("content").map(Json::take) {
         None | Some(Json::Null) if has_calls => Json::Null,
         None | Some(Json::Null) => return Err(ApiError::field(field("content"), "is missing")),
-        Some(Json::Array(parts)) => text(parts, &field("content"), fields)?.into(),
+        Some(Json::Array(parts)) => text(parts, &["text"], &field("content"), fields)?.into(),
         Some(content @ Json::String(_)) => content,
         Some(other) => return Err(wrong(&field("content"), "a string or a list of parts", &other)),
     };
@@ -43,15 +43,27 @@ fn one(index: usize, message: Json, fields: &mut Fields) -> Result<Json, ApiErro
     Ok(message.into())
 }
 
-/// The text of parts, a line for each.
-fn text(parts: Vec<Json>, field: &str, fields: &mut Fields) -> Result<String, ApiError> {
+/// The newer name of system messages, which templates do not know.
+pub(crate) fn plain_role(role: &mut String) {
+    if role == "developer" {
+        "system".clone_into(role);
+    }
+}
+
+/// The text of parts, which have one of these types, a line for each.
+pub(crate) fn text(
+    parts: Vec<Json>,
+    types: &[&str],
+    field: &str,
+    fields: &mut Fields,
+) -> Result<String, ApiError> {
     let mut texts = Vec::with_capacity(parts.len());
     for (index, part) in parts.into_iter().enumerate() {
         let mut part = Fields::of(part, &format!("{field}[{index}]"))?;
         match part.require("type")? {
-            Json::String(kind) if kind == "text" => {}
+            Json::String(kind) if types.contains(&kind.as_str()) => {}
             Json::String(kind) => {
-                let message = format!("{kind:?} is not supported, but text is");
+                let message = format!("{kind:?} is not supported, but {} is", types.join(" or "));
                 return Err(ApiError::field(part.name("type"), message));
             }
             other => return Err(wrong(&part.name("type"), "a string", &other)),
@@ -60,6 +72,8 @@ fn text(parts: Vec<Json>, field: &str, fields: &mut Fields) -> Result<String, Ap
             Json::String(text) => texts.push(text),
             other => return Err(wrong(&part.name("text"), "a string", &other)),
         }
+        // What an earlier answer told beside its text.
+        part.ignore(&["annotations", "logprobs"]);
         fields.close(part);
     }
     Ok(texts.join("\n"))
@@ -80,10 +94,18 @@ fn calls(message: &mut Map<String, Json>, field: &str) -> Result<bool, ApiError>
                 format!("expected a call of a function, found {found}"),
             ));
         };
-        let Some(Json::String(text)) = function.get("arguments") else { continue };
-        if let Ok(arguments @ Json::Object(_)) = serde_json::from_str::<Json>(text) {
+        if let Some(Json::String(text)) = function.get("arguments") {
+            let arguments = arguments(text);
             function.insert("arguments".to_owned(), arguments);
         }
     }
     Ok(!calls.is_empty())
+}
+
+/// The arguments of a call; what is no JSON object stays text.
+pub(crate) fn arguments(text: &str) -> Json {
+    match serde_json::from_str(text) {
+        Ok(arguments @ Json::Object(_)) => arguments,
+        _ => text.into(),
+    }
 }

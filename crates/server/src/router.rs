@@ -9,13 +9,14 @@ use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{get, post};
 
-use crate::{ApiError, Server, auth, chat, completions, info, tokens};
+use crate::{ApiError, Server, auth, chat, completions, info, responses, tokens};
 
 /// The routes of a server. `/` and `/health` need no key.
 pub fn router(server: Arc<Server>) -> Router {
     let guarded = Router::new()
         .route("/v1/chat/completions", post(chat::answer))
         .route("/v1/completions", post(completions::answer))
+        .route("/v1/responses", post(responses::answer))
         .route("/v1/models", get(info::models))
         .route("/v1/models/{*name}", get(info::model))
         .route("/tokenize", post(tokens::tokenize))

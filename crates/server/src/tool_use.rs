@@ -1,7 +1,7 @@
 //! Tools that an answer may call.
 
 use minfer::{Constraint, Model};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use tools::{Choice, Form, Parser, Tool, grammar};
 
 use crate::ApiError;
@@ -9,7 +9,7 @@ use crate::fields::{Fields, wrong};
 
 /// What a request says of tools.
 pub(crate) struct ToolUse {
-    /// As the request has them, for the template.
+    /// As templates expect them.
     pub declared: Json,
     tools: Vec<Tool>,
     must_call: Option<Wanted>,
@@ -24,16 +24,25 @@ enum Wanted {
     Named(String),
 }
 
+/// How a request writes a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// In an object of its own, as chats do and templates expect.
+    Nested,
+    /// Beside its type, as responses do.
+    Flat,
+}
+
 impl ToolUse {
     /// Takes the fields; none if no tool may be called.
-    pub fn read(fields: &mut Fields) -> Result<Option<ToolUse>, ApiError> {
-        let declared = fields.take("tools");
-        let tools = match &declared {
-            None => Vec::new(),
+    pub fn read(fields: &mut Fields, style: Style) -> Result<Option<ToolUse>, ApiError> {
+        let (declared, tools) = match fields.take("tools") {
+            None => (Vec::new(), Vec::new()),
             Some(Json::Array(list)) => {
-                list.iter().enumerate().map(|(i, it)| tool(i, it)).collect::<Result<_, _>>()?
+                let one = |(index, it)| tool(index, it, style);
+                list.into_iter().enumerate().map(one).collect::<Result<_, _>>()?
             }
-            Some(other) => return Err(wrong("tools", "a list", other)),
+            Some(other) => return Err(wrong("tools", "a list", &other)),
         };
         let several = fields.flag("parallel_tool_calls")?.unwrap_or(true);
         let must_call = match fields.take("tool_choice") {
@@ -47,21 +56,13 @@ impl ToolUse {
                     return Err(ApiError::field("tool_choice", message));
                 }
             },
-            Some(choice) => match choice.pointer("/function/name") {
-                Some(Json::String(name)) if choice["type"] == "function" => Some(Wanted::Named(name.clone())),
-                _ => {
-                    return Err(ApiError::field(
-                        "tool_choice",
-                        "expected {\"type\": \"function\", \"function\": {\"name\": ...}}",
-                    ));
-                }
-            },
+            Some(choice) => Some(Wanted::Named(chosen(&choice, style)?)),
         };
         if tools.is_empty() && must_call.is_some() {
             return Err(ApiError::field("tool_choice", "a tool must be called, and none is declared"));
         }
-        let declared = declared.filter(|_| !tools.is_empty());
-        Ok(declared.map(|declared| ToolUse { declared, tools, must_call, several, form: Form::Json }))
+        let declared = declared.into();
+        Ok((!tools.is_empty()).then_some(ToolUse { declared, tools, must_call, several, form: Form::Json }))
     }
 
     /// How the model was told to write calls: `prompt` is the text of the prompt with the tools.
@@ -98,13 +99,38 @@ impl ToolUse {
     }
 }
 
-fn tool(index: usize, tool: &Json) -> Result<Tool, ApiError> {
+/// A tool as templates expect it, and what is needed of it here.
+fn tool(index: usize, tool: Json, style: Style) -> Result<(Json, Tool), ApiError> {
     let field = format!("tools[{index}]");
-    if tool["type"] != "function" {
-        return Err(ApiError::field(format!("{field}.type"), "expected function"));
+    match &tool["type"] {
+        Json::String(kind) if kind == "function" => {}
+        Json::String(kind) => {
+            let message = format!("{kind:?} is not supported, but function is");
+            return Err(ApiError::field(format!("{field}.type"), message));
+        }
+        other => return Err(wrong(&format!("{field}.type"), "function", other)),
     }
-    let mut function = Fields::of(tool["function"].clone(), &format!("{field}.function"))?;
+    let (tool, path) = match (tool, style) {
+        (Json::Object(mut function), Style::Flat) => {
+            function.shift_remove("type");
+            (json!({"type": "function", "function": function}), field)
+        }
+        (tool, _) => (tool, format!("{field}.function")),
+    };
+    let mut function = Fields::of(tool["function"].clone(), &path)?;
     let name = function.text("name")?.filter(|name| !name.is_empty());
-    let name = name.ok_or_else(|| ApiError::field(format!("{field}.function.name"), "is missing"))?;
-    Ok(Tool { name, parameters: function.take("parameters") })
+    let name = name.ok_or_else(|| ApiError::field(function.name("name"), "is missing"))?;
+    Ok((tool, Tool { name, parameters: function.take("parameters") }))
+}
+
+/// The function that must be called.
+fn chosen(choice: &Json, style: Style) -> Result<String, ApiError> {
+    let (pointer, expected) = match style {
+        Style::Nested => ("/function/name", "{\"type\": \"function\", \"function\": {\"name\": ...}}"),
+        Style::Flat => ("/name", "{\"type\": \"function\", \"name\": ...}"),
+    };
+    match choice.pointer(pointer) {
+        Some(Json::String(name)) if choice["type"] == "function" => Ok(name.clone()),
+        _ => Err(ApiError::field("tool_choice", format!("expected {expected}"))),
+    }
 }

@@ -3,6 +3,7 @@
 mod errors;
 mod foreign;
 mod life;
+mod responses;
 mod shapes;
 mod streams;
 mod structured;

@@ -142,7 +142,8 @@ pub fn raw(text: &str, more: Json) -> Json {
     with(json!({"model": "noise", "prompt": text, "max_tokens": 12}), more)
 }
 
-fn with(mut body: Json, more: Json) -> Json {
+/// A body with further fields.
+pub fn with(mut body: Json, more: Json) -> Json {
     for (key, value) in more.as_object().unwrap() {
         body[key] = value.clone();
     }
