@@ -1,21 +1,11 @@
 //! Requests begin, wait, end and are given up.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::io::Read;
 use std::thread;
 
 use serde_json::{Value as Json, json};
 
-use crate::support::{PARALLEL, QUEUE, Running, chat, no_end, raw, start};
-
-/// Sends a request and does not read the response.
-fn send(running: &Running, path: &str, body: &Json) -> TcpStream {
-    let body = body.to_string();
-    let mut stream = TcpStream::connect(running.address).unwrap();
-    let head = format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", body.len());
-    stream.write_all((head + &body).as_bytes()).unwrap();
-    stream
-}
+use crate::support::{PARALLEL, QUEUE, Running, chat, no_end, raw, send, start};
 
 /// Answers that go on until the context is full.
 fn long(running: &Running, stream: bool, answers: usize) -> Json {

@@ -5,6 +5,7 @@ mod foreign;
 mod life;
 mod responses;
 mod shapes;
+mod soak;
 mod streams;
 mod structured;
 mod support;

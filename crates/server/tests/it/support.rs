@@ -1,6 +1,7 @@
 //! A server of a random model on a port of its own, and a client.
 
-use std::net::{SocketAddr, TcpListener};
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -33,11 +34,14 @@ pub fn start() -> Running {
 }
 
 pub fn start_with(model: Model, options: ServerOptions) -> Running {
-    let session = SessionOptions { n_ctx: 512, n_seq: PARALLEL, n_kept: 2, ..SessionOptions::default() };
+    start_parallel(model, options, PARALLEL)
+}
+
+pub fn start_parallel(model: Model, options: ServerOptions, parallel: usize) -> Running {
+    let session = SessionOptions { n_ctx: 512, n_seq: parallel, n_kept: 2, ..SessionOptions::default() };
     let engine = EngineOptions { session, chunk: 64, queue: QUEUE, threads: Some(2) };
     let engine = Engine::new(Arc::new(model), &engine).unwrap();
-    let options =
-        ServerOptions { names: vec!["noise".into(), "noise.gguf".into()], parallel: PARALLEL, ..options };
+    let options = ServerOptions { names: vec!["noise".into(), "noise.gguf".into()], parallel, ..options };
     let server = Arc::new(Server::new(engine, options));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (address, stop) = (listener.local_addr().unwrap(), Stop::default());
@@ -154,4 +158,13 @@ pub fn with(mut body: Json, more: Json) -> Json {
 pub fn no_end(running: &Running) -> Json {
     let ends = running.server.engine().model().tokenizer().eog().iter();
     ends.map(|id| (id.to_string(), json!(-100))).collect::<serde_json::Map<_, _>>().into()
+}
+
+/// Sends a request and does not read the response.
+pub fn send(running: &Running, path: &str, body: &Json) -> TcpStream {
+    let body = body.to_string();
+    let mut stream = TcpStream::connect(running.address).unwrap();
+    let head = format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", body.len());
+    stream.write_all((head + &body).as_bytes()).unwrap();
+    stream
 }
