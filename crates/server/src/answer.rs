@@ -39,6 +39,7 @@ pub(crate) async fn respond(
     read: fn(&[u8], &Arc<Server>) -> Result<Plan, ApiError>,
 ) -> Result<Response, ApiError> {
     let since = Instant::now();
+    server.engine.check()?;
     let bytes = body(bytes, &server)?;
     let begun = blocking(move || {
         let Plan { prompts, n, prompt_field, tools, stream, teller, ignored } = read(&bytes, &server)?;

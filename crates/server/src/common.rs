@@ -27,11 +27,7 @@ pub(crate) struct Common {
 impl Common {
     /// Takes the fields.
     pub fn read(fields: &mut Fields, server: &Server) -> Result<Common, ApiError> {
-        if let Some(asked) = fields.text("model")?
-            && !server.options.names.contains(&asked)
-        {
-            return Err(ApiError::NoModel { asked, here: server.name().to_owned() });
-        }
+        model(fields, server)?;
         let n = fields.count("n", 1..=ANSWERS_MAX)?.unwrap_or(1);
         let stream = fields.flag("stream")?.unwrap_or(false);
         let mut include_usage = false;
@@ -60,6 +56,16 @@ impl Common {
                 Err(ApiError::field("n", format!("{count} answers in all, expected {ANSWERS_MAX} at most")))
             }
         }
+    }
+}
+
+/// Takes the model's name; only the one that is here will do.
+pub(crate) fn model(fields: &mut Fields, server: &Server) -> Result<(), ApiError> {
+    match fields.text("model")? {
+        Some(asked) if !server.options.names.contains(&asked) => {
+            Err(ApiError::NoModel { asked, here: server.name().to_owned() })
+        }
+        _ => Ok(()),
     }
 }
 

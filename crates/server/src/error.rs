@@ -20,10 +20,10 @@ pub enum ApiError {
         message: String,
     },
     /// The prompt and the context do not go together.
-    #[error("the prompt has {prompt} tokens, the context {n_ctx} positions")]
+    #[error("{field}: the text has {prompt} tokens, the context {n_ctx} positions")]
     TooLong {
         /// The field with the prompt.
-        field: &'static str,
+        field: String,
         /// Tokens of the prompt.
         prompt: usize,
         /// Positions of the context.
@@ -40,6 +40,15 @@ pub enum ApiError {
         /// What there is.
         here: String,
     },
+    /// A model that writes no text was to.
+    #[error("{arch} models make embeddings of texts and write none: ask /v1/embeddings")]
+    EmbeddingsOnly {
+        /// The model's architecture.
+        arch: &'static str,
+    },
+    /// A server that makes no embeddings was to.
+    #[error("this server makes no embeddings: start it with --embeddings")]
+    NoEmbeddings,
     /// Another path than there is.
     #[error("no route {0}")]
     NoRoute(String),
@@ -76,7 +85,9 @@ impl ApiError {
     pub(crate) fn of(error: minfer::Error, field: &'static str) -> ApiError {
         use minfer::Error;
         match error {
-            Error::PromptTooLong { prompt, n_ctx } => ApiError::TooLong { field, prompt, n_ctx },
+            Error::PromptTooLong { prompt, n_ctx } => {
+                ApiError::TooLong { field: field.to_owned(), prompt, n_ctx }
+            }
             Error::QueueFull { waiting } => ApiError::Busy { waiting },
             Error::EngineStopped => ApiError::Stopping,
             Error::Sampling(error) => {
@@ -98,7 +109,11 @@ impl ApiError {
     /// The status of the response.
     pub fn status(&self) -> StatusCode {
         match self {
-            ApiError::Body(_) | ApiError::Field { .. } | ApiError::TooLong { .. } => StatusCode::BAD_REQUEST,
+            ApiError::Body(_)
+            | ApiError::Field { .. }
+            | ApiError::TooLong { .. }
+            | ApiError::EmbeddingsOnly { .. }
+            | ApiError::NoEmbeddings => StatusCode::BAD_REQUEST,
             ApiError::Key => StatusCode::UNAUTHORIZED,
             ApiError::NoModel { .. } | ApiError::NoRoute(_) => StatusCode::NOT_FOUND,
             ApiError::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
@@ -113,6 +128,8 @@ impl ApiError {
             ApiError::TooLong { .. } => Some("context_length_exceeded"),
             ApiError::Key => Some("invalid_api_key"),
             ApiError::NoModel { .. } => Some("model_not_found"),
+            ApiError::EmbeddingsOnly { .. } => Some("embeddings_only"),
+            ApiError::NoEmbeddings => Some("embeddings_off"),
             ApiError::Busy { .. } => Some("queue_full"),
             _ => None,
         }
@@ -122,7 +139,7 @@ impl ApiError {
         match self {
             ApiError::Field { field, .. } => Some(field),
             ApiError::TooLong { field, .. } => Some(field),
-            ApiError::NoModel { .. } => Some("model"),
+            ApiError::NoModel { .. } | ApiError::EmbeddingsOnly { .. } => Some("model"),
             _ => None,
         }
     }

@@ -62,14 +62,14 @@ impl Generation {
                     Err(_) => ControlFlow::Break(()),
                 }
             };
-            let cancel = server.engine.generate_into(Request { prompt, options }, Box::new(sink));
+            let cancel = server.engine.generate_into(Request { prompt, options }, field, Box::new(sink));
             match cancel {
                 Ok(cancel) => generation.cancels.push(cancel),
                 Err(error) => {
                     // Nobody went away.
                     generation.give_up();
                     generation.left = 0;
-                    return Err(ApiError::of(error, field));
+                    return Err(error);
                 }
             }
             generation.left += 1;

@@ -12,7 +12,7 @@ use crate::{ApiError, Server};
 
 /// `GET /`.
 pub(crate) async fn root() -> &'static str {
-    "minfer answers here in the form of OpenAI's interface: POST /v1/chat/completions, POST /v1/completions, GET /v1/models.\n\
+    "minfer answers here in the form of OpenAI's interface: POST /v1/chat/completions, POST /v1/completions, POST /v1/embeddings, GET /v1/models.\n\
      Beside it: /health, /metrics, /props, /tokenize, /detokenize.\n"
 }
 
@@ -58,5 +58,6 @@ pub(crate) async fn props(State(server): State<Arc<Server>>) -> JsonBody<Json> {
         "n_vocab": model.config().n_vocab,
         "parallel": server.options.parallel,
         "has_chat_template": model.has_template(),
+        "embeddings": server.embeddings.as_ref().map(|it| it.pooling.name()),
     }))
 }

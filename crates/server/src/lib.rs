@@ -1,6 +1,6 @@
 //! An HTTP server in OpenAI's form over [`minfer::Engine`].
 //!
-//! [`Server`] is an engine with what the outside may know of it; [`router()`] makes of it the routes, and [`serve()`] answers on a
+//! [`Server`] is an engine, or an embedder, or both, with what the outside may know of them; [`router()`] makes of it the routes, and [`serve()`] answers on a
 //! socket until it is told to stop. What a field of a request asks for is done or refused with the name of the field; fields
 //! that nobody knows are named in a header of the response.
 //!
@@ -13,6 +13,8 @@ mod chat;
 mod choice;
 mod common;
 mod completions;
+mod embeddings;
+mod engine;
 mod error;
 mod fields;
 mod figures;

@@ -9,7 +9,7 @@ use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{get, post};
 
-use crate::{ApiError, Server, auth, chat, completions, info, responses, tokens};
+use crate::{ApiError, Server, auth, chat, completions, embeddings, info, responses, tokens};
 
 /// The routes of a server. `/` and `/health` need no key.
 pub fn router(server: Arc<Server>) -> Router {
@@ -17,6 +17,7 @@ pub fn router(server: Arc<Server>) -> Router {
         .route("/v1/chat/completions", post(chat::answer))
         .route("/v1/completions", post(completions::answer))
         .route("/v1/responses", post(responses::answer))
+        .route("/v1/embeddings", post(embeddings::answer))
         .route("/v1/models", get(info::models))
         .route("/v1/models/{*name}", get(info::model))
         .route("/tokenize", post(tokens::tokenize))

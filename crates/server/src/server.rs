@@ -1,10 +1,12 @@
-//! An engine and what the outside may know of it.
+//! An engine, an embedder, and what the outside may know of them.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use minfer::{Engine, Sampling};
+use minfer::{Embedder, Engine, Error, Model, Sampling, Stats};
 
+use crate::embeddings::Embeddings;
+use crate::engine::Answering;
 use crate::figures::Figures;
 
 /// How a server answers.
@@ -41,9 +43,10 @@ impl Default for ServerOptions {
     }
 }
 
-/// An engine that answers over HTTP.
+/// An engine that answers over HTTP, an embedder, or both.
 pub struct Server {
-    pub(crate) engine: Engine,
+    pub(crate) engine: Answering,
+    pub(crate) embeddings: Option<Embeddings>,
     pub(crate) options: ServerOptions,
     pub(crate) figures: Arc<Figures>,
     /// Seconds since 1970 when it began.
@@ -52,16 +55,52 @@ pub struct Server {
 
 impl Server {
     /// Over an engine.
-    pub fn new(engine: Engine, mut options: ServerOptions) -> Server {
+    pub fn new(engine: Engine, options: ServerOptions) -> Server {
+        Server::over(Answering::with(engine), options)
+    }
+
+    /// With embeddings alone, for models that write no text; so many requests may wait.
+    ///
+    /// # Errors
+    /// The system starts no thread.
+    pub fn with_embeddings_alone(
+        embedder: Embedder,
+        queue: usize,
+        options: ServerOptions,
+    ) -> Result<Server, Error> {
+        let session = embedder.session();
+        let nothing = Answering::nothing(session.model().clone(), session.n_ctx());
+        Server::over(nothing, options).with_embeddings(embedder, queue)
+    }
+
+    /// The same, with embeddings; so many requests for them may wait. The embedder is of the engine's model.
+    ///
+    /// # Errors
+    /// The system starts no thread.
+    pub fn with_embeddings(self, embedder: Embedder, queue: usize) -> Result<Server, Error> {
+        Ok(Server { embeddings: Some(Embeddings::start(embedder, queue)?), ..self })
+    }
+
+    fn over(engine: Answering, mut options: ServerOptions) -> Server {
         if options.names.is_empty() {
             options.names.push(engine.model().name());
         }
-        Server { engine, options, figures: Arc::default(), created: unix_seconds() }
+        Server { engine, embeddings: None, options, figures: Arc::default(), created: unix_seconds() }
     }
 
-    /// The engine.
-    pub fn engine(&self) -> &Engine {
-        &self.engine
+    /// The model.
+    pub fn model(&self) -> &Arc<Model> {
+        self.engine.model()
+    }
+
+    /// The engine, where text is written.
+    pub fn engine(&self) -> Option<&Engine> {
+        self.engine.check().ok()
+    }
+
+    /// What the engine does and has done; nothing where there is none.
+    pub fn stats(&self) -> Stats {
+        self.engine.stats()
     }
 
     /// What answers call the model.

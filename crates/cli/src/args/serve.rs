@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use minfer::EngineOptions;
+use minfer::{EngineOptions, Pooling};
 
 use super::{EngineArgs, SamplingArgs};
 use crate::values;
@@ -54,6 +54,13 @@ pub struct ServeArgs {
         value_name = "N"
     )]
     pub chunk: usize,
+    /// Answer /v1/embeddings too, with memory of its own; encoders answer nothing else
+    #[arg(long, visible_alias = "embedding")]
+    pub embeddings: bool,
+    /// How the rows of a text become its embedding: mean, cls (the first token's), last [default: as the file says, else
+    /// mean for encoders and last for others]
+    #[arg(long, value_parser = values::pooling, value_name = "KIND")]
+    pub pooling: Option<Pooling>,
     /// Another chat template than the file's: chatml, gemma, llama3, phi3, or a file that holds one
     #[arg(long, value_name = "NAME|FILE")]
     pub chat_template: Option<String>,

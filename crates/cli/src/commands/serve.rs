@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use minfer::{Engine, EngineOptions, Model, SessionOptions};
+use minfer::{EmbedOptions, Embedder, Engine, EngineOptions, MemoryLimit, Model, SessionOptions, ThreadPool};
 use serde_json::json;
 use server::{Server, ServerOptions, Stop};
 
@@ -27,13 +27,22 @@ pub fn run(args: ServeArgs, machine: &MachineArgs) -> Result<()> {
     sampling.dry_sequence_breakers = model.sequence_breakers(&args.sampling.breakers())?;
     let plain =
         SessionOptions { n_seq: args.parallel, n_kept: args.keep_contexts, ..SessionOptions::default() };
-    let session = session_options_over(plain, &model, &args.engine, machine, 0)?;
-    write_graph(&model, &args.engine, &session)?;
+    let mut session = session_options_over(plain, &model, &args.engine, machine, 0)?;
     let names = names(&args, &model)?;
-    let threads = Some(told_threads(machine));
-    let options = EngineOptions { session, chunk: args.chunk, queue: args.queue, threads };
-    let engine = Engine::new(model, &options)?;
-    let n_ctx = engine.n_ctx();
+    let is_encoder = model.config().arch.encoder;
+    if args.pooling.is_some() && !args.embeddings && !is_encoder {
+        bail!("--pooling: there are no embeddings without --embeddings");
+    }
+    let embed = (args.embeddings || is_encoder).then(|| EmbedOptions {
+        pooling: args.pooling,
+        session: SessionOptions { n_kept: 0, ..session },
+        ..EmbedOptions::default()
+    });
+    let graph =
+        if let Some(embed) = embed.filter(|_| is_encoder) { embed.session_options(&model)? } else { session };
+    write_graph(&model, &args.engine, &graph)?;
+    let threads = told_threads(machine);
+    let embedder = embed.map(|embed| embedder(&model, &embed, &mut session, threads)).transpose()?;
     let options = ServerOptions {
         names,
         api_keys,
@@ -44,7 +53,18 @@ pub fn run(args: ServeArgs, machine: &MachineArgs) -> Result<()> {
         ..ServerOptions::default()
     };
     let name = options.names[0].clone();
-    let server = Arc::new(Server::new(engine, options));
+    let server = if is_encoder {
+        let embedder = embedder.expect("encoders have one");
+        Server::with_embeddings_alone(embedder, args.queue, options)?
+    } else {
+        let engine = EngineOptions { session, chunk: args.chunk, queue: args.queue, threads: Some(threads) };
+        let server = Server::new(Engine::new(model, &engine)?, options);
+        match embedder {
+            Some(embedder) => server.with_embeddings(embedder, args.queue)?,
+            None => server,
+        }
+    };
+    let (server, n_ctx) = (Arc::new(server), session.n_ctx);
 
     let stop = Stop::default();
     let told = stop.clone();
@@ -63,6 +83,22 @@ pub fn run(args: ServeArgs, machine: &MachineArgs) -> Result<()> {
         ))?;
     }
     server::serve(listener, server, &stop).context("the server ended")
+}
+
+/// What makes embeddings. The session of the engine may take so much less.
+fn embedder(
+    model: &Arc<Model>,
+    options: &EmbedOptions,
+    session: &mut SessionOptions,
+    threads: usize,
+) -> Result<Embedder> {
+    if let Some(limit) = &mut session.memory {
+        let plan = model.plan(&options.session_options(model)?, threads, None)?;
+        // What is copied of the file is there once, whoever computes with it.
+        let own = plan.total() - if options.session.reference { 0 } else { plan.weights_copied };
+        *limit = MemoryLimit { bytes: limit.bytes.saturating_sub(own), ..*limit };
+    }
+    Ok(Embedder::new(model.clone(), Arc::new(ThreadPool::new(threads)), options)?)
 }
 
 /// The aliases, the file's name with and without its ending, and the model's own; the first is that of the answers.

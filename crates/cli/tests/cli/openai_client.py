@@ -45,6 +45,13 @@ called = client.chat.completions.create(
 )
 assert called.choices[0].message.tool_calls[0].function.name == "now", called
 
+# The client asks for base64 of its own accord.
+several = client.embeddings.create(model=model, input=["a", "b"]).data
+plain = client.embeddings.create(model=model, input=["a", "b"], encoding_format="float").data
+assert [e.embedding for e in several] == [e.embedding for e in plain] and len(plain[0].embedding) > 8
+short = client.embeddings.create(model=model, input="a", dimensions=4).data
+assert len(short[0].embedding) == 4
+
 for error, ask in [
     (openai.NotFoundError, lambda: client.chat.completions.create(model="other", messages=messages)),
     (openai.BadRequestError, lambda: client.chat.completions.create(model=model, messages=[])),

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::Value as Json;
 
-use crate::support::{command, file, micro, minfer};
+use crate::support::{command, encoder, file, json, micro, minfer};
 
 /// A server that goes away with the test.
 struct Serving {
@@ -16,7 +16,11 @@ struct Serving {
 }
 
 fn serve(options: &[&str], key: Option<&str>) -> Serving {
-    let arguments = [&["serve", micro(), "--port", "0", "--json"], options].concat();
+    serve_model(micro(), options, key)
+}
+
+fn serve_model(model: &str, options: &[&str], key: Option<&str>) -> Serving {
+    let arguments = [&["serve", model, "--port", "0", "--json"], options].concat();
     let mut command = command(&arguments);
     command.env_remove("MINFER_API_KEY").envs(key.map(|key| ("MINFER_API_KEY", key)));
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -88,6 +92,39 @@ fn keys_come_from_the_environment_and_from_a_file() {
         .refused(1, &["there is no key in it"]);
 }
 
+/// The numbers in a response that holds one embedding.
+fn numbers(response: &str) -> Json {
+    let (head, body) = response.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200"), "{response}");
+    serde_json::from_str::<Json>(body).unwrap()["data"][0]["embedding"].take()
+}
+
+#[test]
+fn embeddings_are_served_by_encoders_and_by_others_on_demand() {
+    let body = r#"{"input": "a river"}"#;
+    for (model, flags) in [(encoder(), &[][..]), (micro(), &["--embeddings", "--pooling", "mean"])] {
+        let pooling = flags.iter().filter(|flag| **flag != "--embeddings").copied();
+        let alone =
+            json(&[&["embed", model, "a river", "--json"], &pooling.collect::<Vec<_>>()[..]].concat());
+        let serving = serve_model(model, &[&["-c", "128"], flags].concat(), None);
+        let found = numbers(&serving.ask("POST /v1/embeddings", body));
+        assert_eq!(found, alone["data"][0]["embedding"]);
+    }
+    let serving = serve(&["-c", "128"], None);
+    assert!(serving.ask("POST /v1/embeddings", body).contains("start it with --embeddings"));
+    minfer(&["serve", micro(), "--port", "0", "--pooling", "mean"])
+        .refused(1, &["--pooling", "--embeddings"]);
+}
+
+#[test]
+fn the_memory_of_embeddings_counts() {
+    let total = json(&["plan", micro(), "-c", "512", "-t", "1", "--json"])["total"].to_string();
+    let flags = ["-c", "512", "-np", "1", "--keep-contexts", "0", "-t", "1", "--memory", &total];
+    drop(serve(&flags, None));
+    let refused = ["serve", micro(), "--port", "0", "--embeddings"];
+    minfer(&[&refused[..], &flags].concat()).refused(1, &["memory: ", "needed"]);
+}
+
 #[test]
 fn the_published_client_is_served_unchanged() {
     let has_client = Command::new("python3").args(["-c", "import openai"]).stderr(Stdio::null()).status();
@@ -95,7 +132,7 @@ fn the_published_client_is_served_unchanged() {
         eprintln!("skipped: python3 with the package openai is not here");
         return;
     }
-    let serving = serve(&["-c", "512", "--alias", "noise"], Some("secret"));
+    let serving = serve(&["-c", "512", "--alias", "noise", "--embeddings"], Some("secret"));
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/openai_client.py");
     let ran = Command::new("python3").args([script, serving.url(), "noise"]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&ran.stdout), "ok\n", "{}", String::from_utf8_lossy(&ran.stderr));

@@ -100,11 +100,7 @@ impl Embedder {
     /// # Errors
     /// What [`Session::new`] refuses; more dimensions than the model has, or none; a file that gives scores of relevance.
     pub fn new(model: Arc<Model>, pool: Arc<ThreadPool>, options: &EmbedOptions) -> Result<Embedder, Error> {
-        let n_embd = model.config().n_embd;
-        let dimensions = options.dimensions.unwrap_or(n_embd);
-        if !(1..=n_embd).contains(&dimensions) {
-            return Err(Error::Dimensions { asked: dimensions, n_embd });
-        }
+        let dimensions = dimensions(&model, options.dimensions)?;
         let rows = options.rows(&model)?;
         let session = Session::new(model.clone(), pool, &options.session_options(&model)?)?;
         Ok(Embedder { session, options: *options, rows, dimensions })
@@ -123,6 +119,15 @@ impl Embedder {
     /// Numbers of an embedding.
     pub fn dimensions(&self) -> usize {
         self.dimensions
+    }
+
+    /// From now on only so many of the first numbers, before they are normalized; without a number all.
+    ///
+    /// # Errors
+    /// More than the model has, or none.
+    pub fn set_dimensions(&mut self, asked: Option<usize>) -> Result<(), Error> {
+        self.dimensions = dimensions(self.session.model(), asked)?;
+        Ok(())
     }
 
     /// The embedding of each text, in order. What a text says is text: no control token is read in it.
@@ -169,6 +174,14 @@ impl Embedder {
             }));
         }
         Ok(embeddings)
+    }
+}
+
+fn dimensions(model: &Model, asked: Option<usize>) -> Result<usize, Error> {
+    let n_embd = model.config().n_embd;
+    match asked.unwrap_or(n_embd) {
+        asked if (1..=n_embd).contains(&asked) => Ok(asked),
+        asked => Err(Error::Dimensions { asked, n_embd }),
     }
 }
 

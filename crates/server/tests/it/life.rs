@@ -15,7 +15,7 @@ fn long(running: &Running, stream: bool, answers: usize) -> Json {
 #[test]
 fn a_client_that_goes_away_frees_its_places() {
     let running = start();
-    let stats = || running.server.engine().stats();
+    let stats = || running.server.stats();
     let cancelled = |r: &Running| r.metric("minfer_answers_cancelled_total");
     for is_stream in [true, false] {
         let before = cancelled(&running);
@@ -40,7 +40,7 @@ fn health_is_told_while_a_prompt_is_read() {
     let running = start();
     let body = raw(&"word ".repeat(60), json!({"max_tokens": 100, "logit_bias": no_end(&running)}));
     let mut client = send(&running, "/v1/completions", &body);
-    running.wait_until("the request runs", |r| r.server.engine().stats().running == 1);
+    running.wait_until("the request runs", |r| r.server.stats().running == 1);
     assert_eq!(running.get("/health").status, 200);
     let mut first = [0; 12];
     client.read_exact(&mut first).unwrap();
@@ -50,7 +50,7 @@ fn health_is_told_while_a_prompt_is_read() {
 #[test]
 fn a_full_queue_refuses_and_says_when_to_come_again() {
     let running = start();
-    let stats = || running.server.engine().stats();
+    let stats = || running.server.stats();
     let refused = (0..20).find_map(|_| {
         let first = send(&running, "/v1/completions", &long(&running, false, PARALLEL));
         running.wait_until("the first run", |_| stats().running == PARALLEL);
@@ -72,7 +72,7 @@ fn a_full_queue_refuses_and_says_when_to_come_again() {
 fn stopping_finishes_what_runs() {
     let running = start();
     let mut client = send(&running, "/v1/completions", &long(&running, true, PARALLEL));
-    running.wait_until("the request runs", |r| r.server.engine().stats().running > 0);
+    running.wait_until("the request runs", |r| r.server.stats().running > 0);
     let ended = thread::spawn(move || drop(running));
     let mut text = String::new();
     client.read_to_string(&mut text).unwrap();

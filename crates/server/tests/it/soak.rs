@@ -130,9 +130,9 @@ fn soak(time: Duration) {
         }
         memory
     });
-    let stats = || running.server.engine().stats();
+    let stats = || running.server.stats();
     running.wait_until("all are gone", |_| stats().running == 0 && stats().waiting == 0);
-    running.server.engine().forget_kept().unwrap();
+    running.server.engine().unwrap().forget_kept().unwrap();
     running.wait_until("the cache is empty", |_| stats().kept == 0 && stats().kv_bytes_committed == 0);
     let compared = compared.into_inner();
     assert!(compared > CLIENTS, "only {compared} answers were compared");

@@ -42,7 +42,12 @@ pub fn start_parallel(model: Model, options: ServerOptions, parallel: usize) -> 
     let engine = EngineOptions { session, chunk: 64, queue: QUEUE, threads: Some(2) };
     let engine = Engine::new(Arc::new(model), &engine).unwrap();
     let options = ServerOptions { names: vec!["noise".into(), "noise.gguf".into()], parallel, ..options };
-    let server = Arc::new(Server::new(engine, options));
+    run(Server::new(engine, options))
+}
+
+/// Answers on a port of its own.
+pub fn run(server: Server) -> Running {
+    let server = Arc::new(server);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (address, stop) = (listener.local_addr().unwrap(), Stop::default());
     let (shared, told) = (server.clone(), stop.clone());
@@ -156,7 +161,7 @@ pub fn with(mut body: Json, more: Json) -> Json {
 
 /// What keeps a model from ending its answer.
 pub fn no_end(running: &Running) -> Json {
-    let ends = running.server.engine().model().tokenizer().eog().iter();
+    let ends = running.server.model().tokenizer().eog().iter();
     ends.map(|id| (id.to_string(), json!(-100))).collect::<serde_json::Map<_, _>>().into()
 }
 
