@@ -1,4 +1,4 @@
-//! Ctrl-C: the first ends the answer, the second the process.
+//! Ctrl-C: the first ends the answer, the second the process. A server takes SIGTERM for the same.
 
 use std::process;
 use std::sync::Arc;
@@ -37,9 +37,28 @@ impl Interrupt {
     }
 }
 
-/// From now on the first Ctrl-C does this and no more.
-pub fn on_first(act: impl Fn() + Send + 'static) -> Result<()> {
-    on_interrupt(Arc::default(), act)
+/// From now on the first Ctrl-C, or SIGTERM, does this and no more; the second ends the process.
+pub fn on_first(act: impl Fn() + Clone + Send + 'static) -> Result<()> {
+    let flag = Arc::<AtomicBool>::default();
+    #[cfg(unix)]
+    on_termination(flag.clone(), act.clone())?;
+    on_interrupt(flag, act)
+}
+
+/// SIGTERM sets the flag and acts; where it is set, it ends the process.
+#[cfg(unix)]
+fn on_termination(flag: Arc<AtomicBool>, act: impl Fn() + Send + 'static) -> Result<()> {
+    use signal_hook::consts::SIGTERM;
+    let mut signals = signal_hook::iterator::Signals::new([SIGTERM]).context("cannot catch SIGTERM")?;
+    std::thread::spawn(move || {
+        for _ in signals.forever() {
+            if flag.swap(true, Ordering::Relaxed) {
+                process::exit(128 + SIGTERM);
+            }
+            act();
+        }
+    });
+    Ok(())
 }
 
 /// Ctrl-C sets the flag and acts; where it is set, it ends the process.

@@ -10,7 +10,7 @@ use crate::values;
 
 #[derive(Args)]
 #[command(after_help = "MINFER_API_KEY is a key that requests need, like those of --api-key-file.\n\n\
-    The first Ctrl-C takes no more requests and finishes those that run, the second ends at once.\n\n\
+    The first Ctrl-C or SIGTERM takes no more requests and finishes those that run, the second ends at once.\n\n\
     Examples:\n  \
     minfer serve smollm2-135m\n  \
     minfer serve model.gguf --port 9000 -np 8 -c 8192 --alias gpt-4o-mini\n  \

@@ -69,7 +69,7 @@ pub fn run(args: ServeArgs, machine: &MachineArgs) -> Result<()> {
     let stop = Stop::default();
     let told = stop.clone();
     interrupt::on_first(move || {
-        tell("note: finishing the requests that run; Ctrl-C again ends them");
+        tell("note: finishing the requests that run; Ctrl-C or SIGTERM again ends them");
         told.stop();
     })?;
     if args.engine.json {

@@ -1,8 +1,13 @@
 //! `minfer serve`: flags, what it prints, how it ends.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStdout, Command, Stdio};
+#[cfg(unix)]
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use serde_json::Value as Json;
 
@@ -35,18 +40,33 @@ impl Serving {
         self.told["url"].as_str().unwrap()
     }
 
-    /// The whole response.
-    fn ask(&self, head: &str, body: &str) -> String {
-        let mut stream = TcpStream::connect(self.url().strip_prefix("http://").unwrap()).unwrap();
+    fn connect(&self) -> io::Result<TcpStream> {
+        TcpStream::connect(self.url().strip_prefix("http://").unwrap())
+    }
+
+    /// A request, whose response is not read.
+    fn send(&self, head: &str, body: &str) -> TcpStream {
+        let mut stream = self.connect().unwrap();
         let length = body.len();
         write!(
             stream,
             "{head} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
         )
         .unwrap();
+        stream
+    }
+
+    /// The whole response.
+    fn ask(&self, head: &str, body: &str) -> String {
         let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
+        self.send(head, body).read_to_string(&mut text).unwrap();
         text
+    }
+
+    #[cfg(unix)]
+    fn signal(&self, name: &str) {
+        let kill = format!("kill -{name} {}", self.child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
     }
 }
 
@@ -67,14 +87,36 @@ fn the_address_and_the_context_are_told_and_ctrl_c_ends_the_server() {
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     #[cfg(unix)]
     {
-        let sent =
-            Command::new("sh").args(["-c", &format!("kill -INT {}", serving.child.id())]).status().unwrap();
-        assert!(sent.success());
+        serving.signal("INT");
         assert!(serving.child.wait().unwrap().success());
         let mut rest = String::new();
         serving.out.read_to_string(&mut rest).unwrap();
         assert_eq!(rest, "");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn sigterm_finishes_what_runs_and_takes_no_more() {
+    let mut serving = serve(&["-np", "4", "-c", "1024"], None);
+    // More than sockets hold, so that it runs until it is read.
+    let body = r#"{"messages": [{"role": "user", "content": "a"}], "stream": true, "n": 4, "max_tokens": 900,
+        "ignore_eos": true, "logprobs": true, "top_logprobs": 20}"#;
+    let mut client = serving.send("POST /v1/chat/completions", body);
+    let mut first = [0; 12];
+    client.read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"HTTP/1.1 200");
+    serving.signal("TERM");
+    let since = Instant::now();
+    while serving.connect().is_ok() {
+        assert!(since.elapsed() < Duration::from_secs(60), "connections are taken");
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert!(serving.child.try_wait().unwrap().is_none(), "what runs is not finished");
+    let mut text = String::new();
+    client.read_to_string(&mut text).unwrap();
+    assert!(text.contains("data: [DONE]") && text.len() > 5_000_000, "{}", text.len());
+    assert_eq!(serving.child.wait().unwrap().code(), Some(0));
 }
 
 #[test]
