@@ -10,7 +10,7 @@ use crate::regex;
 
 /// Digits, word characters and spaces: the fewest and the most that anyone counts among them, as parts of a set.
 const DIGITS: (&str, &str) = ("0-9", r"\p{Nd}");
-const WORDS: (&str, &str) = ("0-9A-Za-z_", r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}");
+const WORDS: (&str, &str) = ("0-9A-Za-z_", r"\p{Alphabetic}\p{M}\p{N}\p{Pc}\p{Join_Control}");
 const SPACES: (&str, &str) = (r"\t\n\x0B\x0C\r\x20", r"\p{White_Space}\x1C-\x1F\x{FEFF}");
 
 /// All that ends a line in one language or another.

@@ -135,6 +135,9 @@ fn schemas_keep_out_what_breaks_them() {
         (json!({"type": "string", "pattern": "^.$"}), "\"\u{2028}\""),
         (json!({"type": "string", "pattern": "^\\d$"}), "\"٣\""),
         (json!({"type": "string", "pattern": "^\\W$"}), "\"é\""),
+        // A number that is neither a letter nor a digit: part of a word for some.
+        (json!({"type": "string", "pattern": "^\\W$"}), "\"½\""),
+        (json!({"type": "array", "items": {"type": "number", "allOf": [{}]}}), "[1E1067]"),
         (json!({"type": "integer"}), "1.0"),
         (json!({"const": 5}), "6"),
         (json!({"required": ["b"], "properties": {"a": {}}}), r#"{"a":1}"#),
