@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 
 use crate::{ApiError, Server};
 
-/// `GET /`.
+/// `GET /`, for programs.
 pub(crate) async fn root() -> &'static str {
     "minfer answers here in the form of OpenAI's interface: POST /v1/chat/completions, POST /v1/completions, POST /v1/embeddings, GET /v1/models.\n\
      Beside it: /health, /metrics, /props, /tokenize, /detokenize.\n"

@@ -24,6 +24,7 @@ mod ignored;
 mod info;
 mod logprobs;
 mod messages;
+mod page;
 mod prompt;
 mod reply;
 mod response_format;

@@ -9,9 +9,9 @@ use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{get, post};
 
-use crate::{ApiError, Server, auth, chat, completions, embeddings, info, responses, tokens};
+use crate::{ApiError, Server, auth, chat, completions, embeddings, info, page, responses, tokens};
 
-/// The routes of a server. `/` and `/health` need no key.
+/// The routes of a server. `/`, the files of its page and `/health` need no key.
 pub fn router(server: Arc<Server>) -> Router {
     let guarded = Router::new()
         .route("/v1/chat/completions", post(chat::answer))
@@ -26,7 +26,8 @@ pub fn router(server: Arc<Server>) -> Router {
         .route("/props", get(info::props))
         .route_layer(middleware::from_fn_with_state(server.clone(), auth::check));
     Router::new()
-        .route("/", get(info::root))
+        .route("/", get(page::root))
+        .route("/page/{name}", get(page::file))
         .route("/health", get(info::health))
         .merge(guarded)
         .fallback(no_route)

@@ -38,7 +38,12 @@ pub fn start_with(model: Model, options: ServerOptions) -> Running {
 }
 
 pub fn start_parallel(model: Model, options: ServerOptions, parallel: usize) -> Running {
-    let session = SessionOptions { n_ctx: 512, n_seq: parallel, n_kept: 2, ..SessionOptions::default() };
+    start_sized(model, options, parallel, 512)
+}
+
+/// With so many positions for each request.
+pub fn start_sized(model: Model, options: ServerOptions, parallel: usize, n_ctx: usize) -> Running {
+    let session = SessionOptions { n_ctx, n_seq: parallel, n_kept: 2, ..SessionOptions::default() };
     let engine = EngineOptions { session, chunk: 64, queue: QUEUE, threads: Some(2) };
     let engine = Engine::new(Arc::new(model), &engine).unwrap();
     let options = ServerOptions { names: vec!["noise".into(), "noise.gguf".into()], parallel, ..options };
