@@ -19,7 +19,7 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const INDEX: &str = include_str!("page/index.html");
 
 /// What `index.html` refers to: name, type, content.
-const FILES: [(&str, &str, &str); 20] = [
+const FILES: [(&str, &str, &str); 21] = [
     ("answers.js", SCRIPT, include_str!("page/answers.js")),
     ("api.js", SCRIPT, include_str!("page/api.js")),
     ("blocks.js", SCRIPT, include_str!("page/blocks.js")),
@@ -28,6 +28,7 @@ const FILES: [(&str, &str, &str); 20] = [
     ("figures.js", SCRIPT, include_str!("page/figures.js")),
     ("icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
     ("inline.js", SCRIPT, include_str!("page/inline.js")),
+    ("keep.js", SCRIPT, include_str!("page/keep.js")),
     ("main.js", SCRIPT, include_str!("page/main.js")),
     ("markdown.js", SCRIPT, include_str!("page/markdown.js")),
     ("notice.js", SCRIPT, include_str!("page/notice.js")),

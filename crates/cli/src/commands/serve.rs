@@ -79,7 +79,7 @@ pub fn run(args: ServeArgs, machine: &MachineArgs) -> Result<()> {
     } else {
         let parallel = args.parallel;
         print_text(&format!(
-            "{name} answers at http://{address}/v1: {parallel} requests side by side, a context of {n_ctx} positions each\n"
+            "{name} answers at http://{address}/v1, and in a browser at http://{address}/: {parallel} requests side by side, a context of {n_ctx} positions each\n"
         ))?;
     }
     server::serve(listener, server, &stop).context("the server ended")

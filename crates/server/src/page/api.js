@@ -1,5 +1,7 @@
 // Requests to this server, and the events of its streams.
 
+import { session } from './keep.js';
+
 const KEY = 'minfer.key';
 
 /** What the server said instead of an answer, or that it said nothing (`status` 0). */
@@ -12,8 +14,8 @@ export class ServerError extends Error {
 
 /** The key for servers that want one. It is forgotten with the tab. */
 export const key = {
-  get: () => sessionStorage.getItem(KEY) ?? '',
-  set: (text) => (text ? sessionStorage.setItem(KEY, text) : sessionStorage.removeItem(KEY)),
+  get: () => session.get(KEY),
+  set: (text) => session.set(KEY, text),
 };
 
 /** What the server tells of itself. */
@@ -64,9 +66,9 @@ async function send(path, options = {}) {
   try {
     message = JSON.parse(text).error.message;
   } catch {
-    message = text.trim().slice(0, 500) || response.statusText;
+    message = `Status ${response.status}: ${text.trim().slice(0, 500) || response.statusText}`;
   }
-  throw new ServerError(`${message} (status ${response.status})`, response.status);
+  throw new ServerError(message, response.status);
 }
 
 /** Takes a stream of server-sent events apart, wherever it is cut. */

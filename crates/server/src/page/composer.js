@@ -1,6 +1,7 @@
 // Where messages are written.
 
 import { icon } from './dom.js';
+import { session } from './keep.js';
 
 export class Composer {
   #input = document.getElementById('input');
@@ -41,7 +42,7 @@ export class Composer {
   /** For another conversation, with what was begun there. */
   show(id) {
     this.keepAs(id);
-    this.#input.value = sessionStorage.getItem(this.#name) ?? '';
+    this.#input.value = session.get(this.#name);
     this.#changed();
     if (matchMedia('(hover: hover)').matches) this.#input.focus();
   }
@@ -65,11 +66,6 @@ export class Composer {
     style.height = 'auto';
     style.height = `${this.#input.scrollHeight}px`;
     this.#button.disabled = !this.#isRunning && this.#input.value.trim() === '';
-    try {
-      if (this.#input.value) sessionStorage.setItem(this.#name, this.#input.value);
-      else sessionStorage.removeItem(this.#name);
-    } catch {
-      // Too long to be kept over a reload; it is still in the field.
-    }
+    session.set(this.#name, this.#input.value);
   }
 }

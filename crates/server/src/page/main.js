@@ -21,7 +21,7 @@ const scroll = new Scroll();
 const settings = new Settings({ systemChanged, closed: () => server === null && askServer() });
 const answers = new Answers({ sampling: () => settings.fields(), grew, save: (conversation) => store.get(conversation.id) === conversation && save(conversation) });
 const store = await Store.open({ changed: changedElsewhere, isBusy: (id) => answers.isRunning(id) });
-const thread = new Thread({ edit, again, remove, drawn: () => scroll.follow() });
+const thread = new Thread({ edit, again, remove, drawn });
 const composer = new Composer({ send, stop: () => answers.stop(shown.id) });
 const side = new Side({
   conversations: () => store.list(),
@@ -114,7 +114,11 @@ async function answerIt() {
 function grew(conversation, message) {
   if (conversation !== shown) return;
   thread.grew(message);
-  showContext(conversation, server?.n_ctx);
+}
+
+function drawn() {
+  scroll.follow();
+  showContext(shown, server?.n_ctx);
 }
 
 /** Changes the messages of the shown conversation so that it can be undone. */
@@ -141,7 +145,7 @@ function again(message) {
   const before = shown.messages.slice(0, shown.messages.indexOf(message));
   // Of an answer that never came nothing is lost.
   if (message.text === '' && shown.messages.at(-1) === message) shown.messages = before;
-  else change('The answer was replaced.', before);
+  else change(`The answer was replaced${shown.messages.at(-1) === message ? '' : ', with what came after it'}.`, before);
   answerIt();
 }
 
@@ -211,6 +215,7 @@ function download(conversations) {
 
 async function importFile({ target }) {
   const [file] = target.files;
+  if (!file) return;
   // The same file may be chosen again.
   const text = await file.text();
   target.value = '';

@@ -1,6 +1,7 @@
 // What may be set: the system prompt of a conversation, how tokens are chosen, the key.
 
 import { key } from './api.js';
+import { local } from './keep.js';
 
 const SAMPLING = 'minfer.sampling';
 const SYSTEM = 'minfer.system';
@@ -8,8 +9,8 @@ const SYSTEM = 'minfer.system';
 export class Settings {
   #dialog = document.getElementById('settings');
   #form = document.getElementById('settings-form');
-  #sampling = read(SAMPLING, {});
-  #system = read(SYSTEM, '');
+  #sampling = numbers(local.get(SAMPLING));
+  #system = local.get(SYSTEM);
 
   /** `systemChanged(text)` is told of the shown conversation's new system prompt, `closed()` of the dialog's end. */
   constructor({ systemChanged, closed }) {
@@ -20,7 +21,7 @@ export class Settings {
     }
     system.addEventListener('input', () => {
       this.#system = system.value;
-      write(SYSTEM, this.#system);
+      local.set(SYSTEM, this.#system);
       systemChanged(system.value);
     });
     apiKey.addEventListener('input', () => key.set(apiKey.value.trim()));
@@ -63,23 +64,14 @@ export class Settings {
   #set(input) {
     // A wrong value is marked by the browser and not used.
     if (input.validity.valid) this.#sampling[input.name] = input.value;
-    write(SAMPLING, this.#sampling);
+    local.set(SAMPLING, JSON.stringify(this.#sampling));
   }
 }
 
-function read(name, otherwise) {
+function numbers(text) {
   try {
-    const value = JSON.parse(localStorage.getItem(name));
-    return typeof value === typeof otherwise && value !== null ? value : otherwise;
+    return { ...JSON.parse(text) };
   } catch {
-    return otherwise;
-  }
-}
-
-function write(name, value) {
-  try {
-    localStorage.setItem(name, JSON.stringify(value));
-  } catch {
-    // Nothing is kept here: it holds until the page is closed.
+    return {};
   }
 }

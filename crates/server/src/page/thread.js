@@ -13,6 +13,7 @@ export class Thread {
   #entries = new Map();
   #isRunning = () => false;
   #frame = 0;
+  #rest = 0;
   #waiting = new Set();
 
   /** `actions`: `edit(message, text)`, `again(message)`, `remove(message)`, and `drawn()`, told when the height changed. */
@@ -40,17 +41,29 @@ export class Thread {
     this.#waiting.add(message);
     // In a tab that is not seen no frame comes; the end is drawn at once, so that all of it is there.
     if (message.state !== 'running') this.#draw();
-    else this.#frame ||= requestAnimationFrame(() => this.#draw());
+    else this.#ask();
+  }
+
+  #ask() {
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = 0;
+      if (performance.now() < this.#rest) this.#ask();
+      else this.#draw();
+    });
   }
 
   #draw() {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
+    const began = performance.now();
     for (const message of this.#waiting) {
       this.#entries.get(message)?.update();
     }
     this.#waiting.clear();
     this.#actions.drawn();
+    // A paragraph without an end takes longer with every token: drawing gets a part of the time, and never all of it.
+    const now = performance.now();
+    this.#rest = now + 3 * (now - began);
   }
 
   #add(message) {

@@ -45,6 +45,8 @@ function message(value, where) {
     text: text(value.text, `${where}.text`),
   };
   if (value.state !== undefined) out.state = oneOf(value.state, ['running', 'done', 'length', 'stopped', 'failed'], `${where}.state`);
+  // It ran in another browser.
+  if (out.state === 'running') out.state = 'stopped';
   if (value.error !== undefined) out.error = text(value.error, `${where}.error`);
   if (value.figures !== undefined) {
     object(value.figures, `${where}.figures`);

@@ -164,6 +164,17 @@ fn an_answer_grows_is_stopped_and_is_there_after_a_reload() {
         s == true
     });
     assert_eq!(page.text(".question .body"), "one\ntwo");
+    // Who reads further up is left there; who is at the end stays there.
+    let scrolled = "const box = document.getElementById('scroll'); return [box.scrollTop, box.scrollHeight - box.clientHeight]";
+    page.until("it is longer than the screen", scrolled, |at| at[1].as_f64() > Some(200.0));
+    page.until("the end is followed", scrolled, |at| {
+        at[1].as_f64().unwrap() - at[0].as_f64().unwrap() < 60.0
+    });
+    page.run("document.getElementById('scroll').scrollTop = 50");
+    page.until("it is longer still", scrolled, |at| at[1].as_f64() > Some(500.0));
+    assert_eq!(page.run(scrolled)[0], 50);
+    page.click("#to-end");
+    page.until("the end is followed again", scrolled, |at| at[0].as_f64() > Some(500.0));
     let before = length(&page);
     page.until(
         "it grows",
@@ -476,7 +487,7 @@ fn narrow_screens_and_both_schemes_are_served() {
     let file = folder.path().join("in.json");
     let mut wide = nasty();
     let long = format!(
-        "{}\n\n```\n{}\n```\n\n|{}\n|{}",
+        "<think>A plan.</think>{}\n\n```\n{}\n```\n\n|{}\n|{}",
         "w".repeat(500),
         "x".repeat(500),
         "a b|".repeat(30),
@@ -488,6 +499,10 @@ fn narrow_screens_and_both_schemes_are_served() {
     page.until("it is in the list", "return document.querySelectorAll('#list li').length", |n| n == 1);
     page.click("#list a");
     page.until("it is shown", "return document.querySelectorAll('.turn').length", |n| n == 2);
+    assert_eq!(
+        (page.text(".thought div"), page.text(ANSWER).contains("plan")),
+        ("A plan.".to_owned(), false)
+    );
     let size = json!({"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": false});
     page.browser.devtools("Emulation.setDeviceMetricsOverride", size).unwrap();
     let overflow = "return ['html', 'body', '#scroll', '#bottom', 'header'].filter((each) => {
