@@ -183,7 +183,7 @@ fn an_answer_grows_is_stopped_and_is_there_after_a_reload() {
     );
     page.browser.press(key::ESCAPE).unwrap();
     page.until_answered();
-    page.running.wait_until("the server stops too", |r| r.server.engine().stats().running == 0);
+    page.running.wait_until("the server stops too", |r| r.server.stats().running == 0);
     assert!(page.text(".figures").starts_with("Stopped"), "{}", page.text(".figures"));
     let answer = page.text(ANSWER);
 
