@@ -47,10 +47,14 @@ pub(crate) async fn respond(
         let choice = |_: &_| Choice::new(tools.as_ref().map(ToolUse::parser), several);
         let choices = prompts.iter().map(choice).collect();
         let generation = Generation::start(&server, prompts, prompt_field, since)?;
-        Ok((ignored, stream, teller, Answers { server, choices, n, generation }))
+        let silence = server.options.silence;
+        Ok((ignored, stream.then_some(silence), teller, Answers { server, choices, n, generation }))
     });
     let (ignored, stream, teller, answers) = begun.await?;
-    let response = if stream { stream::response(teller, answers) } else { whole(teller, answers).await? };
+    let response = match stream {
+        Some(silence) => stream::response(teller, answers, silence),
+        None => whole(teller, answers).await?,
+    };
     Ok((ignored, response).into_response())
 }
 

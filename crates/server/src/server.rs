@@ -1,7 +1,7 @@
 //! An engine, an embedder, and what the outside may know of them.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use minfer::{Embedder, Engine, Error, Model, Sampling, Stats};
 
@@ -24,6 +24,8 @@ pub struct ServerOptions {
     pub ignore_eos: bool,
     /// The seed of requests that have none; without, each gets a new one.
     pub seed: Option<u64>,
+    /// How long a stream may be silent before a comment is sent, so that the connection is not taken for dead.
+    pub silence: Duration,
     /// How many requests the engine answers side by side, to be told.
     pub parallel: usize,
 }
@@ -38,6 +40,7 @@ impl Default for ServerOptions {
             sampling: Sampling { temperature: 1.0, ..Sampling::default() },
             ignore_eos: false,
             seed: None,
+            silence: Duration::from_secs(10),
             parallel: 1,
         }
     }

@@ -4,20 +4,27 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_core::Stream;
+use tokio::time::{Instant, Sleep, sleep};
 
 use crate::ApiError;
 use crate::answer::Answers;
 use crate::teller::Teller;
 
-/// A response that tells of the answers while they are made. When its client goes away it is dropped, and they are given up.
-pub(crate) fn response(mut teller: Box<dyn Teller>, answers: Answers) -> Response {
+/// What is sent so that nobody in between takes a silent connection for a dead one. Clients skip it.
+const COMMENT: &str = ": keep-alive\n\n";
+
+/// A response that tells of the answers while they are made, with a comment after each so long silence. When its client goes
+/// away it is dropped, and they are given up.
+pub(crate) fn response(mut teller: Box<dyn Teller>, answers: Answers, silence: Duration) -> Response {
     let ready = teller.opening().into();
-    let body = Body::from_stream(Events { teller, answers, ready, is_done: false });
+    let silent = Box::pin(sleep(silence));
+    let body = Body::from_stream(Events { teller, answers, ready, silence, silent, is_done: false });
     let headers =
         [(header::CONTENT_TYPE, "text/event-stream; charset=utf-8"), (header::CACHE_CONTROL, "no-cache")];
     (headers, body).into_response()
@@ -28,6 +35,10 @@ struct Events {
     answers: Answers,
     /// Events to be sent.
     ready: VecDeque<String>,
+    /// How long nothing may be sent.
+    silence: Duration,
+    /// Until it was that long.
+    silent: Pin<Box<Sleep>>,
     /// Whether no more come.
     is_done: bool,
 }
@@ -39,12 +50,17 @@ impl Stream for Events {
         let this = self.get_mut();
         loop {
             if let Some(event) = this.ready.pop_front() {
+                this.silent.as_mut().reset(Instant::now() + this.silence);
                 return Poll::Ready(Some(Ok(event)));
             }
             if this.is_done {
                 return Poll::Ready(None);
             }
-            let next = std::task::ready!(this.answers.generation.poll_next(context));
+            let Poll::Ready(next) = this.answers.generation.poll_next(context) else {
+                std::task::ready!(this.silent.as_mut().poll(context));
+                this.ready.push_back(COMMENT.to_owned());
+                continue;
+            };
             if let Err(error) = this.take(next) {
                 this.ready.extend(this.teller.failed(&error));
                 this.is_done = true;

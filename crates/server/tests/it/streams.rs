@@ -1,10 +1,13 @@
 //! A stream says what the whole answer says, whatever runs beside it.
 
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use crate::support::{Running, chat, no_end, raw, start};
+use server::ServerOptions;
+
+use crate::support::{PARALLEL, Running, chat, model, no_end, raw, send, start, start_with};
 
 /// The text and the tokens of a stream's first choice, and why it ended.
 fn joined(events: &[Json], is_chat: bool) -> (String, Vec<Json>, Json) {
@@ -76,4 +79,22 @@ fn a_stream_begins_with_the_role_and_ends_with_the_usage_if_asked() {
     assert!(before.iter().all(|event| event["usage"].is_null() && event["id"] == last["id"]));
     let ended = before.iter().filter(|event| event["choices"][0]["finish_reason"] == "length").count();
     assert_eq!(ended, 2);
+}
+
+#[test]
+fn a_stream_that_is_silent_is_kept_alive_with_comments() {
+    let silence = Duration::from_millis(2);
+    let running = start_with(model(), ServerOptions { silence, ..ServerOptions::default() });
+    let body = chat("Hello", json!({"stream": true, "seed": 1}));
+    let expected = start().post("/v1/chat/completions", &body);
+    assert!(!expected.text.contains(": keep-alive"), "{}", expected.text);
+    // It waits for its turn until others are over.
+    let long = raw("a", json!({"max_tokens": 400, "logit_bias": no_end(&running), "n": 4 * PARALLEL}));
+    let others = send(&running, "/v1/completions", &long);
+    running.wait_until("all places are taken", |r| r.server.stats().waiting > PARALLEL);
+    let found = running.post("/v1/chat/completions", &body);
+    assert!(found.text.contains("\n\n: keep-alive\n\n: keep-alive\n\n"), "{}", found.text);
+    let choices = |events: Vec<Json>| events.into_iter().map(|mut e| e["choices"].take()).collect::<Vec<_>>();
+    assert_eq!(choices(found.events()), choices(expected.events()));
+    drop(others);
 }

@@ -75,9 +75,10 @@ impl Response {
         serde_json::from_str(&self.text).unwrap_or_else(|e| panic!("{e}: {}", self.text))
     }
 
-    /// The events of a stream, without the last, which must be there.
+    /// The events of a stream, without the last, which must be there, and without comments.
     pub fn events(&self) -> Vec<Json> {
-        let mut lines: Vec<&str> = self.text.split("\n\n").filter(|line| !line.is_empty()).collect();
+        let mut lines: Vec<&str> =
+            self.text.split("\n\n").filter(|line| !line.is_empty() && !line.starts_with(':')).collect();
         assert_eq!(lines.pop(), Some("data: [DONE]"), "{}", self.text);
         lines.iter().map(|line| serde_json::from_str(line.strip_prefix("data: ").unwrap()).unwrap()).collect()
     }
