@@ -1,6 +1,7 @@
 //! Values of flags: read from text, refused with what was expected.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use minfer::{DType, GraphFormat, Isa, KV_TYPES, Normalize, Pooling, RopeScalingKind};
 
@@ -86,6 +87,12 @@ pub fn size(text: &str) -> Result<u64, String> {
 pub fn at_least_0(text: &str) -> Result<f32, String> {
     let number = text.parse().ok().filter(|t: &f32| t.is_finite() && *t >= 0.0);
     number.ok_or_else(|| "expected a finite number, 0 or more".to_owned())
+}
+
+/// A time, above 0 and of a year at most.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let number = text.parse().ok().filter(|s: &f64| *s > 0.0 && *s <= 31_536_000.0);
+    number.map(Duration::from_secs_f64).ok_or_else(|| "expected seconds, more than 0".to_owned())
 }
 
 pub fn rope_scaling(name: &str) -> Result<RopeScalingKind, String> {

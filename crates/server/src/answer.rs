@@ -12,6 +12,7 @@ use minfer::{GenerateOptions, Happening};
 use crate::choice::{Choice, Delta};
 use crate::generation::{Generation, blocking, body};
 use crate::ignored::Ignored;
+use crate::limits::timed;
 use crate::teller::Teller;
 use crate::tool_use::ToolUse;
 use crate::{ApiError, Server, stream};
@@ -41,21 +42,24 @@ pub(crate) async fn respond(
     let since = Instant::now();
     server.engine.check()?;
     let bytes = body(bytes, &server)?;
+    let (time, silence) = (server.options.time, server.options.silence);
     let begun = blocking(move || {
         let Plan { prompts, n, prompt_field, tools, stream, teller, ignored } = read(&bytes, &server)?;
         let several = tools.as_ref().is_none_or(|tools| tools.several);
         let choice = |_: &_| Choice::new(tools.as_ref().map(ToolUse::parser), several);
         let choices = prompts.iter().map(choice).collect();
         let generation = Generation::start(&server, prompts, prompt_field, since)?;
-        let silence = server.options.silence;
-        Ok((ignored, stream.then_some(silence), teller, Answers { server, choices, n, generation }))
+        Ok((ignored, stream, teller, Answers { server, choices, n, generation }))
     });
-    let (ignored, stream, teller, answers) = begun.await?;
-    let response = match stream {
-        Some(silence) => stream::response(teller, answers, silence),
-        None => whole(teller, answers).await?,
-    };
-    Ok((ignored, response).into_response())
+    timed(time, async move {
+        let (ignored, is_stream, teller, answers) = begun.await?;
+        let response = match is_stream {
+            true => stream::response(teller, answers, silence, time.map(|limit| (since + limit, limit))),
+            false => whole(teller, answers).await?,
+        };
+        Ok((ignored, response).into_response())
+    })
+    .await
 }
 
 async fn whole(mut teller: Box<dyn Teller>, mut answers: Answers) -> Result<Response, ApiError> {

@@ -1,5 +1,7 @@
 //! Why a request is not answered, and how that is told.
 
+use std::time::Duration;
+
 use axum::Json as JsonBody;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -61,6 +63,18 @@ pub enum ApiError {
         /// Bytes allowed.
         limit: usize,
     },
+    /// A body that did not come in time.
+    #[error("the body was not here after {limit:?}, the most that this server waits for one")]
+    SlowBody {
+        /// The time that a body has.
+        limit: Duration,
+    },
+    /// A response that was not complete in time.
+    #[error("the response was not complete after {limit:?}, the most that this server takes for one")]
+    TookTooLong {
+        /// The time that a response has.
+        limit: Duration,
+    },
     /// Too many requests wait.
     #[error("{waiting} requests wait already, as many as may: try again later")]
     Busy {
@@ -118,6 +132,8 @@ impl ApiError {
             ApiError::NoModel { .. } | ApiError::NoRoute(_) => StatusCode::NOT_FOUND,
             ApiError::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
             ApiError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            ApiError::SlowBody { .. } => StatusCode::REQUEST_TIMEOUT,
+            ApiError::TookTooLong { .. } => StatusCode::GATEWAY_TIMEOUT,
             ApiError::Busy { .. } | ApiError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
             ApiError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -130,6 +146,8 @@ impl ApiError {
             ApiError::NoModel { .. } => Some("model_not_found"),
             ApiError::EmbeddingsOnly { .. } => Some("embeddings_only"),
             ApiError::NoEmbeddings => Some("embeddings_off"),
+            ApiError::SlowBody { .. } => Some("body_timeout"),
+            ApiError::TookTooLong { .. } => Some("timeout"),
             ApiError::Busy { .. } => Some("queue_full"),
             _ => None,
         }

@@ -66,7 +66,12 @@ impl Figures {
         metric("tokens_cached_total", "counter", "Tokens of prompts that the cache had.", cached);
         metric("tokens_generated_total", "counter", "Tokens of answers.", stats.generated_tokens.to_string());
         let cancelled = self.cancelled.load(Relaxed).to_string();
-        metric("answers_cancelled_total", "counter", "Answers whose client went away.", cancelled);
+        metric(
+            "answers_cancelled_total",
+            "counter",
+            "Answers given up: the client went away, or their time was over.",
+            cancelled,
+        );
         let seconds = self.first_token_micros.load(Relaxed) as f64 / 1e6;
         let first = "first_token_seconds";
         let count = self.first_tokens.load(Relaxed);

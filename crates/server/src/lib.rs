@@ -22,6 +22,7 @@ mod foreign;
 mod generation;
 mod ignored;
 mod info;
+mod limits;
 mod logprobs;
 mod messages;
 mod page;

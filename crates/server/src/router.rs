@@ -9,7 +9,7 @@ use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{get, post};
 
-use crate::{ApiError, Server, auth, chat, completions, embeddings, info, page, responses, tokens};
+use crate::{ApiError, Server, auth, chat, completions, embeddings, info, limits, page, responses, tokens};
 
 /// The routes of a server. `/`, the files of its page and `/health` need no key.
 pub fn router(server: Arc<Server>) -> Router {
@@ -24,6 +24,7 @@ pub fn router(server: Arc<Server>) -> Router {
         .route("/detokenize", post(tokens::detokenize))
         .route("/metrics", get(info::metrics))
         .route("/props", get(info::props))
+        .route_layer(middleware::from_fn_with_state(server.clone(), limits::read_body))
         .route_layer(middleware::from_fn_with_state(server.clone(), auth::check));
     Router::new()
         .route("/", get(page::root))

@@ -3,10 +3,15 @@
 use std::io;
 use std::net::TcpListener;
 use std::sync::Arc;
+use std::time::Duration;
 
-use axum::serve::ListenerExt;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
 use tokio::runtime::Builder;
 use tokio::sync::watch;
+use tokio::time::sleep;
 
 use crate::{Server, router};
 
@@ -27,6 +32,9 @@ impl Stop {
     }
 }
 
+/// How long to wait before the next connection where none can be taken: there are too many open files.
+const PAUSE: Duration = Duration::from_secs(1);
+
 /// Answers on a socket until it is told to stop and what ran by then is finished. Blocks the thread.
 pub fn serve(listener: TcpListener, server: Arc<Server>, stop: &Stop) -> io::Result<()> {
     listener.set_nonblocking(true)?;
@@ -41,12 +49,38 @@ pub fn serve(listener: TcpListener, server: Arc<Server>, stop: &Stop) -> io::Res
     let mut stopped = stop.0.subscribe();
     runtime.block_on(async move {
         let listener = tokio::net::TcpListener::from_std(listener)?;
-        // A token is a small packet that nobody wants to wait for; where that cannot be said it comes later.
-        let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
-        let until = async move {
-            // The sender outlives this, or nobody can stop it any more.
-            let _ = stopped.wait_for(|stopped| *stopped).await;
-        };
-        axum::serve(listener, router(server)).with_graceful_shutdown(until).await
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(server.options.head_time);
+        let service = TowerToHyperService::new(router(server));
+        let connections = GracefulShutdown::new();
+        loop {
+            let stream = tokio::select! {
+                accepted = listener.accept() => accepted,
+                // The sender outlives this, or nobody can stop it any more.
+                _ = stopped.wait_for(|stopped| *stopped) => break,
+            };
+            let stream = match stream {
+                Ok((stream, _)) => stream,
+                // The client went away before it was heard.
+                Err(error) if is_of_connection(&error) => continue,
+                Err(_) => {
+                    sleep(PAUSE).await;
+                    continue;
+                }
+            };
+            // A token is a small packet that nobody wants to wait for; where that cannot be said it comes later.
+            drop(stream.set_nodelay(true));
+            let connection = http.serve_connection(TokioIo::new(stream), service.clone());
+            // What goes wrong with a connection is its client's.
+            tokio::spawn(connections.watch(connection));
+        }
+        drop(listener);
+        connections.shutdown().await;
+        Ok(())
     })
+}
+
+fn is_of_connection(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }

@@ -24,6 +24,12 @@ pub struct ServerOptions {
     pub ignore_eos: bool,
     /// The seed of requests that have none; without, each gets a new one.
     pub seed: Option<u64>,
+    /// Within which a request's head has to be here; a connection without a request is closed then, too.
+    pub head_time: Duration,
+    /// Within which a body has to be here.
+    pub body_time: Duration,
+    /// Within which a response has to be complete, once the request is here; without, whenever it is.
+    pub time: Option<Duration>,
     /// How long a stream may be silent before a comment is sent, so that the connection is not taken for dead.
     pub silence: Duration,
     /// How many requests the engine answers side by side, to be told.
@@ -40,6 +46,9 @@ impl Default for ServerOptions {
             sampling: Sampling { temperature: 1.0, ..Sampling::default() },
             ignore_eos: false,
             seed: None,
+            head_time: Duration::from_secs(60),
+            body_time: Duration::from_secs(120),
+            time: None,
             silence: Duration::from_secs(10),
             parallel: 1,
         }

@@ -10,7 +10,7 @@ use axum::body::Body;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures_core::Stream;
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
 use crate::ApiError;
 use crate::answer::Answers;
@@ -19,12 +19,18 @@ use crate::teller::Teller;
 /// What is sent so that nobody in between takes a silent connection for a dead one. Clients skip it.
 const COMMENT: &str = ": keep-alive\n\n";
 
-/// A response that tells of the answers while they are made, with a comment after each so long silence. When its client goes
-/// away it is dropped, and they are given up.
-pub(crate) fn response(mut teller: Box<dyn Teller>, answers: Answers, silence: Duration) -> Response {
+/// A response that tells of the answers while they are made, with a comment after each so long silence; after its time, which
+/// is over then and was so long, it ends with an error. When its client goes away it is dropped, and they are given up.
+pub(crate) fn response(
+    mut teller: Box<dyn Teller>,
+    answers: Answers,
+    silence: Duration,
+    time: Option<(std::time::Instant, Duration)>,
+) -> Response {
     let ready = teller.opening().into();
     let silent = Box::pin(sleep(silence));
-    let body = Body::from_stream(Events { teller, answers, ready, silence, silent, is_done: false });
+    let over = time.map(|(end, limit)| (Box::pin(sleep_until(end.into())), limit));
+    let body = Body::from_stream(Events { teller, answers, ready, silence, silent, over, is_done: false });
     let headers =
         [(header::CONTENT_TYPE, "text/event-stream; charset=utf-8"), (header::CACHE_CONTROL, "no-cache")];
     (headers, body).into_response()
@@ -39,6 +45,8 @@ struct Events {
     silence: Duration,
     /// Until it was that long.
     silent: Pin<Box<Sleep>>,
+    /// Until its time is over, and how long it was.
+    over: Option<(Pin<Box<Sleep>>, Duration)>,
     /// Whether no more come.
     is_done: bool,
 }
@@ -56,20 +64,31 @@ impl Stream for Events {
             if this.is_done {
                 return Poll::Ready(None);
             }
+            if let Some((over, limit)) = &mut this.over
+                && over.as_mut().poll(context).is_ready()
+            {
+                let error = ApiError::TookTooLong { limit: *limit };
+                this.end_with(&error);
+                continue;
+            }
             let Poll::Ready(next) = this.answers.generation.poll_next(context) else {
                 std::task::ready!(this.silent.as_mut().poll(context));
                 this.ready.push_back(COMMENT.to_owned());
                 continue;
             };
             if let Err(error) = this.take(next) {
-                this.ready.extend(this.teller.failed(&error));
-                this.is_done = true;
+                this.end_with(&error);
             }
         }
     }
 }
 
 impl Events {
+    fn end_with(&mut self, error: &ApiError) {
+        self.ready.extend(self.teller.failed(error));
+        self.is_done = true;
+    }
+
     fn take(&mut self, next: Option<(usize, minfer::Happening)>) -> Result<(), ApiError> {
         let Some((index, happening)) = next else {
             let spent = self.answers.spent()?;

@@ -1,6 +1,7 @@
 //! Flags of `minfer serve`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use minfer::{EngineOptions, Pooling};
@@ -54,6 +55,9 @@ pub struct ServeArgs {
         value_name = "N"
     )]
     pub chunk: usize,
+    /// Seconds within which a response has to be complete; what takes longer ends with an error [default: no limit]
+    #[arg(long, value_parser = values::seconds, value_name = "SECONDS")]
+    pub timeout: Option<Duration>,
     /// Answer /v1/embeddings too, with memory of its own; encoders answer nothing else
     #[arg(long, visible_alias = "embedding")]
     pub embeddings: bool,

@@ -19,6 +19,7 @@ pub(crate) use worker::Embeddings;
 use crate::fields::{Fields, wrong};
 use crate::generation::{blocking, body};
 use crate::ignored::Ignored;
+use crate::limits::timed;
 use crate::{ApiError, Server, common, tokens};
 
 /// Texts of a request.
@@ -49,7 +50,7 @@ pub(crate) async fn answer(
     let reading = server.clone();
     let n_ctx = embeddings.n_ctx;
     let Asked { texts, dimensions, form, ignored } = blocking(move || read(&bytes, &reading, n_ctx)).await?;
-    let made = embeddings.embed(texts, dimensions).await?;
+    let made = timed(server.options.time, embeddings.embed(texts, dimensions)).await?;
     let name = server.name().to_owned();
     let text = blocking(move || told(&made, form, &name)).await?;
     Ok((ignored, [(header::CONTENT_TYPE, "application/json")], text).into_response())

@@ -4,6 +4,7 @@ mod embeddings;
 mod errors;
 mod foreign;
 mod life;
+mod limits;
 mod page;
 mod responses;
 mod shapes;
