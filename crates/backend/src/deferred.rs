@@ -12,6 +12,7 @@ enum Command {
     Fill(Window, [u8; 4]),
     Run(Arc<[Call]>, Extents),
     CopyPage(RegionId, usize, usize),
+    WritePage(RegionId, usize, usize, Vec<u8>),
 }
 
 /// Records what is submitted and does it, in order, at `synchronize`. The arena is filled with NaNs when it
@@ -79,6 +80,28 @@ impl Backend for Deferred {
         Ok(())
     }
 
+    fn read_page(
+        &mut self,
+        id: RegionId,
+        page: usize,
+        positions: usize,
+        bytes: &mut [u8],
+    ) -> Result<(), BackendError> {
+        assert!(self.pending.is_empty(), "{} is read while work is pending", self.caps.name);
+        self.inner.read_page(id, page, positions, bytes)
+    }
+
+    fn write_page(
+        &mut self,
+        id: RegionId,
+        page: usize,
+        positions: usize,
+        bytes: &[u8],
+    ) -> Result<(), BackendError> {
+        self.pending.push(Command::WritePage(id, page, positions, bytes.to_vec()));
+        Ok(())
+    }
+
     fn register_weight(&mut self, name: &str, bytes: SharedBytes) -> Result<WeightHandle, BackendError> {
         self.inner.register_weight(name, bytes)
     }
@@ -111,6 +134,9 @@ impl Backend for Deferred {
                 Command::Fill(window, pattern) => self.inner.fill(window, pattern)?,
                 Command::Run(calls, extents) => self.inner.run(&calls, &extents)?,
                 Command::CopyPage(id, from, to) => self.inner.copy_page(id, from, to)?,
+                Command::WritePage(id, page, positions, bytes) => {
+                    self.inner.write_page(id, page, positions, &bytes)?;
+                }
             }
         }
         self.inner.synchronize()

@@ -44,6 +44,26 @@ pub trait Backend: Device + Send {
     /// Copies a page of a region to another page of it.
     fn copy_page(&mut self, id: RegionId, from: usize, to: usize) -> Result<(), BackendError>;
 
+    /// Reads what a page of a region holds of its first `positions` positions: the rows of each head in turn, those of a head
+    /// in the order of positions. Only after [`Backend::synchronize`].
+    fn read_page(
+        &mut self,
+        id: RegionId,
+        page: usize,
+        positions: usize,
+        bytes: &mut [u8],
+    ) -> Result<(), BackendError>;
+
+    /// Writes the first `positions` positions of a page, in the form in which [`Backend::read_page`] gives them; submitted in
+    /// order, as calls are.
+    fn write_page(
+        &mut self,
+        id: RegionId,
+        page: usize,
+        positions: usize,
+        bytes: &[u8],
+    ) -> Result<(), BackendError>;
+
     /// Makes a tensor known. `bytes` holds rows of `dtype`, as in the file.
     fn register_weight(&mut self, name: &str, bytes: SharedBytes) -> Result<WeightHandle, BackendError>;
 

@@ -65,6 +65,15 @@ impl Backend for Null {
         Ok(())
     }
 
+    fn read_page(&mut self, _: RegionId, _: usize, _: usize, bytes: &mut [u8]) -> Result<(), BackendError> {
+        bytes.fill(0);
+        Ok(())
+    }
+
+    fn write_page(&mut self, _: RegionId, _: usize, _: usize, _: &[u8]) -> Result<(), BackendError> {
+        Ok(())
+    }
+
     fn register_weight(&mut self, _: &str, _: SharedBytes) -> Result<WeightHandle, BackendError> {
         self.weights += 1;
         Ok(WeightHandle(self.weights - 1))

@@ -113,6 +113,28 @@ impl Backend for Cpu {
         Ok(())
     }
 
+    fn read_page(
+        &mut self,
+        id: RegionId,
+        page: usize,
+        positions: usize,
+        bytes: &mut [u8],
+    ) -> Result<(), BackendError> {
+        self.region(id, page)?.read_page(page, positions, bytes);
+        Ok(())
+    }
+
+    fn write_page(
+        &mut self,
+        id: RegionId,
+        page: usize,
+        positions: usize,
+        bytes: &[u8],
+    ) -> Result<(), BackendError> {
+        self.region(id, page)?.write_page(page, positions, bytes);
+        Ok(())
+    }
+
     fn register_weight(&mut self, _: &str, bytes: SharedBytes) -> Result<WeightHandle, BackendError> {
         self.weights.push(bytes);
         Ok(WeightHandle(self.weights.len() as u32 - 1))

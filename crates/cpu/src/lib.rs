@@ -25,6 +25,11 @@ pub mod rope;
 #[cfg(target_arch = "aarch64")]
 mod sdot;
 
+/// Counts changes of the numbers that a model leaves in its KV cache and gives as logits. Raise it with every change of an
+/// expression of `NUMERICS.md`, of how a row of the cache is stored, or of what a graph of `models` computes: caches that were
+/// saved before are then refused, where they would go on with other answers than a run from the beginning.
+pub const NUMERICS_VERSION: u32 = 1;
+
 pub use crate::backend::Cpu;
 pub use device::CpuDevice;
 pub use isa::{Isa, brand};

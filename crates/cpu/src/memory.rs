@@ -95,6 +95,33 @@ impl RegionMemory {
         let bytes = self.page_bytes();
         self.memory.bytes_mut().copy_within(from * bytes..(from + 1) * bytes, to * bytes);
     }
+
+    /// The rows of the page's first positions, head by head.
+    pub fn read_page(&mut self, page: usize, positions: usize, bytes: &mut [u8]) {
+        let (heads, head_bytes, used) = self.heads(positions, bytes.len());
+        let memory = &self.memory.bytes_mut()[page * heads * head_bytes..];
+        for (rows, head) in bytes.chunks_exact_mut(used).zip(memory.chunks_exact(head_bytes)) {
+            rows.copy_from_slice(&head[..used]);
+        }
+    }
+
+    /// Takes the rows of the page's first positions, head by head.
+    pub fn write_page(&mut self, page: usize, positions: usize, bytes: &[u8]) {
+        let (heads, head_bytes, used) = self.heads(positions, bytes.len());
+        let memory = &mut self.memory.bytes_mut()[page * heads * head_bytes..];
+        for (rows, head) in bytes.chunks_exact(used).zip(memory.chunks_exact_mut(head_bytes)) {
+            head[..used].copy_from_slice(rows);
+        }
+    }
+
+    /// Heads of a page, bytes of one, and those of its first positions.
+    fn heads(&self, positions: usize, bytes: usize) -> (usize, usize, usize) {
+        let heads = self.region.heads;
+        let row_bytes = self.region.bytes_per_position() / heads;
+        let used = positions * row_bytes;
+        assert!((1..=PAGE).contains(&positions) && bytes == heads * used, "{bytes} bytes of {positions} positions");
+        (heads, PAGE * row_bytes, used)
+    }
 }
 
 fn page_bytes(region: &Region) -> usize {

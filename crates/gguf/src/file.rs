@@ -181,6 +181,15 @@ impl GgufFile {
         self.parts.iter().map(|part| part.map.len() as u64).sum()
     }
 
+    /// The bytes of a part before its data: metadata and tensor table, as they are in the file.
+    ///
+    /// # Panics
+    /// When there is no such part.
+    pub fn header(&self, part: usize) -> &[u8] {
+        let Part { map, data_offset, .. } = &self.parts[part];
+        &map[..map.len().min(*data_offset as usize)]
+    }
+
     /// The version of the format, 2 or 3.
     pub fn version(&self) -> u32 {
         self.version

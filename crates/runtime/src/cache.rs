@@ -5,7 +5,7 @@ use compile::DeviceId;
 use graph::{Region, RegionId};
 use models::PAGE_POSITIONS;
 
-use crate::{Pages, RuntimeError, SeqId};
+use crate::{Held, Pages, RuntimeError, SeqId};
 
 /// The devices of an engine.
 pub(crate) type Devices = [Box<dyn Backend>];
@@ -22,6 +22,15 @@ struct Placed {
     region: Region,
     device: DeviceId,
     kind: usize,
+}
+
+/// A page of a region, and how many of its positions a sequence has.
+pub(crate) struct Part {
+    pub region: RegionId,
+    pub device: DeviceId,
+    pub page: usize,
+    pub positions: usize,
+    pub bytes: usize,
 }
 
 /// Sequences and their positions in every layer.
@@ -151,6 +160,65 @@ impl KvCache {
             table.resize(end, -1);
         }
         Ok(())
+    }
+
+    /// What a sequence has.
+    pub fn held(&self, seq: SeqId) -> Result<Held, RuntimeError> {
+        let windows = self.kinds.iter().find(|kind| kind.window.is_some());
+        let gone = windows.map_or(Ok(0), |kind| kind.pages.gone(seq))?;
+        Ok(Held { len: self.len(seq)?, window_first: gone * PAGE_POSITIONS })
+    }
+
+    /// A new sequence that has this, with pages of any contents.
+    pub fn restore(
+        &mut self,
+        held: Held,
+        n_ctx: usize,
+        devices: &mut Devices,
+    ) -> Result<SeqId, RuntimeError> {
+        let Held { len, window_first: first } = held;
+        if len > n_ctx {
+            return Err(RuntimeError::ContextFull { needed: len, n_ctx });
+        }
+        let window = self.kinds.iter().find_map(|kind| kind.window);
+        let seen = window.map_or(0, |window| (len + 1).saturating_sub(window));
+        let latest = seen / PAGE_POSITIONS * PAGE_POSITIONS;
+        if !first.is_multiple_of(PAGE_POSITIONS) || first > latest {
+            return Err(RuntimeError::WindowMissing { len, first, latest });
+        }
+        let seq = self.create();
+        for k in 0..self.kinds.len() {
+            let Kind { window, pages } = &mut self.kinds[k];
+            let gone = window.map_or(0, |_| first / PAGE_POSITIONS);
+            if let Err(error) = pages.restore(seq, gone, len) {
+                self.remove(seq, devices)?;
+                return Err(error);
+            }
+        }
+        Ok(seq)
+    }
+
+    /// Bytes of all that a sequence has.
+    pub fn held_bytes(&self, held: Held) -> u64 {
+        let positions = |r: &Placed| held.len - r.region.window.map_or(0, |_| held.window_first);
+        self.regions.iter().map(|r| (positions(r) * r.region.bytes_per_position()) as u64).sum()
+    }
+
+    /// Each part of what a sequence has, in one order: the regions in turn, and the pages of each.
+    pub fn parts(&self, seq: SeqId) -> Result<Vec<Part>, RuntimeError> {
+        let mut parts = Vec::new();
+        for placed in &self.regions {
+            let pages = &self.kinds[placed.kind].pages;
+            let (len, gone) = (pages.len(seq)?, pages.gone(seq)?);
+            // A run that failed may have left more pages than positions.
+            let used = pages.table(seq)?.iter().take(len.div_ceil(PAGE_POSITIONS)).enumerate().skip(gone);
+            parts.extend(used.map(|(index, page)| {
+                let positions = (len - index * PAGE_POSITIONS).min(PAGE_POSITIONS);
+                let bytes = positions * placed.region.bytes_per_position();
+                Part { region: placed.id, device: placed.device, page: *page as usize, positions, bytes }
+            }));
+        }
+        Ok(parts)
     }
 
     fn free(

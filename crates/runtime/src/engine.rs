@@ -2,6 +2,7 @@
 
 mod params;
 mod step;
+mod stored;
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use graph::{Extents, Graph, NodeId};
 use models::Model;
 
 pub use self::params::Params;
+pub use self::stored::Held;
 use self::step::{Buffers, Lengths};
 use crate::batch::{Cutter, Item, Piece, Rows};
 use crate::cache::KvCache;

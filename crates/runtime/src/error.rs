@@ -58,6 +58,18 @@ pub enum RuntimeError {
         /// The fewest positions that it can be cut to, beside none.
         earliest: usize,
     },
+    /// A sequence that is to be restored has less than its next position would see.
+    #[error(
+        "a sequence of {len} positions whose windows begin at position {first}: expected a multiple of 32 up to {latest}"
+    )]
+    WindowMissing {
+        /// Its positions.
+        len: usize,
+        /// Where its windows would begin.
+        first: usize,
+        /// Where they may begin at the latest.
+        latest: usize,
+    },
     /// A rebuild asked for another cache while sequences live in the old one.
     #[error("{what} is {exists} while the engine lives: it cannot become {asked}")]
     CacheChanged {

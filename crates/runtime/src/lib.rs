@@ -18,7 +18,7 @@ mod verify;
 
 pub use batch::{Item, Rows};
 pub use blueprint::{ArenaNeeds, Blueprint, PlannedGraph};
-pub use engine::{Engine, EngineParts, Memory, Params, Placement, WeightSource};
+pub use engine::{Engine, EngineParts, Held, Memory, Params, Placement, WeightSource};
 pub use error::RuntimeError;
 pub use pages::{PageCopy, Pages, SeqId};
 pub use profile::{Profile, ProfileRow};

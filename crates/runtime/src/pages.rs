@@ -150,6 +150,30 @@ impl Pages {
         Ok(())
     }
 
+    /// Gives an empty sequence `len` positions, of which the first `gone` pages are as if they were given back. What the
+    /// others hold is for the caller to write.
+    pub fn restore(&mut self, seq: SeqId, gone: usize, len: usize) -> Result<(), RuntimeError> {
+        assert_eq!(self.len(seq)?, 0);
+        let need = len.div_ceil(PAGE_POSITIONS);
+        assert!(gone <= need && need <= self.longest, "{gone} of {need} pages, {} at most", self.longest);
+        if self.references.free.len() < need - gone {
+            return Err(RuntimeError::OutOfPages { pages: self.count() });
+        }
+        let Pages { references, sequences, .. } = self;
+        let sequence = sequences.get_mut(&seq).expect("found above");
+        // A run that failed may have left pages behind.
+        references.release(sequence.pages.drain(..));
+        sequence.pages.resize(gone, GONE);
+        sequence.pages.extend((gone..need).map(|_| references.take()));
+        sequence.len = len;
+        Ok(())
+    }
+
+    /// Pages that a sequence has given back.
+    pub fn gone(&self, seq: SeqId) -> Result<usize, RuntimeError> {
+        Ok(self.get(seq)?.pages.iter().take_while(|page| **page == GONE).count())
+    }
+
     /// Gives back the pages that hold only positions before `before`, and returns those that became free.
     pub fn forget(&mut self, seq: SeqId, before: usize) -> Result<&[u32], RuntimeError> {
         let sequence = self.sequences.get_mut(&seq).ok_or(RuntimeError::UnknownSequence(seq))?;
@@ -163,13 +187,13 @@ impl Pages {
     /// Refuses a cut to more positions than there are, or to where a window of that length has let go of positions
     /// that the next one would see.
     pub fn check_truncate(&self, seq: SeqId, to: usize, window: Option<usize>) -> Result<(), RuntimeError> {
-        let Sequence { pages, len } = self.get(seq)?;
-        if to > *len {
-            return Err(RuntimeError::TruncateBeyond { seq, len: *len, to });
+        let len = self.len(seq)?;
+        if to > len {
+            return Err(RuntimeError::TruncateBeyond { seq, len, to });
         }
         let Some(window) = window else { return Ok(()) };
         let first_seen = (to + 1).saturating_sub(window) / PAGE_POSITIONS;
-        let gone = pages.iter().take_while(|page| **page == GONE).count();
+        let gone = self.gone(seq)?;
         if to > 0 && first_seen < gone {
             let earliest = gone * PAGE_POSITIONS + window - 1;
             return Err(RuntimeError::WindowGone { seq, to, earliest });

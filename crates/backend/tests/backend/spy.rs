@@ -72,6 +72,22 @@ impl Backend for Spy {
         Ok(())
     }
 
+    fn read_page(&mut self, id: RegionId, page: usize, _: usize, _: &mut [u8]) -> Result<(), BackendError> {
+        self.note(format!("read page {} {page}", id.0));
+        Ok(())
+    }
+
+    fn write_page(
+        &mut self,
+        id: RegionId,
+        page: usize,
+        positions: usize,
+        bytes: &[u8],
+    ) -> Result<(), BackendError> {
+        self.note(format!("write page {} {page}: {} bytes of {positions}", id.0, bytes.len()));
+        Ok(())
+    }
+
     fn register_weight(&mut self, name: &str, _: SharedBytes) -> Result<WeightHandle, BackendError> {
         self.note(format!("weight {name}"));
         Ok(WeightHandle(7))

@@ -116,6 +116,26 @@ impl Backend for Faulty {
         self.inner.copy_page(id, from, to)
     }
 
+    fn read_page(
+        &mut self,
+        id: RegionId,
+        page: usize,
+        positions: usize,
+        bytes: &mut [u8],
+    ) -> Result<(), BackendError> {
+        self.inner.read_page(id, page, positions, bytes)
+    }
+
+    fn write_page(
+        &mut self,
+        id: RegionId,
+        page: usize,
+        positions: usize,
+        bytes: &[u8],
+    ) -> Result<(), BackendError> {
+        self.inner.write_page(id, page, positions, bytes)
+    }
+
     fn register_weight(&mut self, name: &str, bytes: SharedBytes) -> Result<WeightHandle, BackendError> {
         self.inner.register_weight(name, bytes)
     }

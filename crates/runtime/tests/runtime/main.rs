@@ -10,5 +10,6 @@ mod lanes;
 mod pages;
 mod programs;
 mod refusals;
+mod stored;
 mod verify;
 mod windows;
