@@ -119,7 +119,10 @@ impl RegionMemory {
         let heads = self.region.heads;
         let row_bytes = self.region.bytes_per_position() / heads;
         let used = positions * row_bytes;
-        assert!((1..=PAGE).contains(&positions) && bytes == heads * used, "{bytes} bytes of {positions} positions");
+        assert!(
+            (1..=PAGE).contains(&positions) && bytes == heads * used,
+            "{bytes} bytes of {positions} positions"
+        );
         (heads, PAGE * row_bytes, used)
     }
 }

@@ -18,6 +18,8 @@ pub(crate) struct Answer {
     wanted: usize,
     pub tokens: Vec<u32>,
     text: String,
+    /// Tokens of the prompt that the cache had.
+    pub cached_tokens: usize,
     pub prompt_time: Duration,
     pub first_token_at: Option<Instant>,
 }
@@ -45,6 +47,7 @@ impl Answer {
             wanted,
             tokens: Vec::with_capacity(most),
             text: String::new(),
+            cached_tokens: 0,
             prompt_time: Duration::ZERO,
             first_token_at: None,
         })
@@ -112,6 +115,7 @@ impl Answer {
             logprobs,
             text: self.text,
             finish_reason,
+            cached_tokens: self.cached_tokens,
             prompt_time: self.prompt_time,
             first_token_at: self.first_token_at,
             decode_time: self.first_token_at.map_or(Duration::ZERO, |at| at.elapsed()),

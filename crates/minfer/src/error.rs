@@ -1,6 +1,6 @@
 //! All that can go wrong, with the facts.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a model could not be loaded, or a run not be done.
 #[derive(Debug, thiserror::Error)]
@@ -145,6 +145,14 @@ pub enum Error {
         /// With them.
         found: f32,
     },
+    /// A saved sequence could not be written or read.
+    #[error("{}: {error}", path.display())]
+    Saved {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: Box<crate::SavedError>,
+    },
     /// The session would take more memory than it may.
     #[error("{0}")]
     OverLimit(Box<crate::OverLimit>),
@@ -189,6 +197,12 @@ pub enum Error {
         /// Why.
         error: sample::SampleError,
     },
+}
+
+impl Error {
+    pub(crate) fn saved(path: &Path, error: crate::SavedError) -> Error {
+        Error::Saved { path: path.to_owned(), error: Box::new(error) }
+    }
 }
 
 fn cache_types() -> String {

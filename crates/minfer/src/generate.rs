@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use crate::answer::Answer;
 use crate::choice::Choice;
-use crate::{Error, Session, TokenLogprobs};
+use crate::{Error, Sequence, Session, TokenLogprobs};
 use constrain::Constraint;
-use runtime::{Item, Memory, Rows, SeqId};
+use runtime::{Memory, Rows};
 use sample::Settings;
 
 /// What to generate.
@@ -88,13 +88,15 @@ pub struct Generation {
     pub text: String,
     /// Why it ended.
     pub finish_reason: FinishReason,
+    /// Tokens of the prompt that the cache had: only the others were computed.
+    pub cached_tokens: usize,
     /// From the start to the logits of the prompt.
     pub prompt_time: Duration,
     /// When the first token was chosen.
     pub first_token_at: Option<Instant>,
     /// From the first token to the last.
     pub decode_time: Duration,
-    /// Bytes held at its end, before its pages were given back.
+    /// Bytes held at its end.
     pub memory: Memory,
 }
 
@@ -110,22 +112,31 @@ impl Session {
         options: &GenerateOptions,
         sink: &mut dyn FnMut(Event) -> ControlFlow<()>,
     ) -> Result<Generation, Error> {
+        let mut sequence = self.sequence();
+        let answer = self.generate_in(&mut sequence, prompt, options, sink);
+        self.remove(sequence)?;
+        answer
+    }
+
+    /// The same in a sequence that may have the beginning of the prompt already: only the rest is computed, and the answer is
+    /// the same. Afterwards the sequence has the prompt and the answer, but for the answer's last token.
+    pub fn generate_in(
+        &mut self,
+        sequence: &mut Sequence,
+        prompt: &[u32],
+        options: &GenerateOptions,
+        sink: &mut dyn FnMut(Event) -> ControlFlow<()>,
+    ) -> Result<Generation, Error> {
         self.expect_logits()?;
-        let n_ctx = self.n_ctx();
-        let answer = Answer::new(self.model.tokenizer(), n_ctx, prompt, options)?;
-        let seq = self.engine.create();
-        let answer = self.answer(seq, prompt, answer, sink);
-        if let Ok(generation) = &answer {
-            let _ = sink(Event::Finished(generation.finish_reason));
-        }
-        let memory = self.engine.memory();
-        self.engine.remove(seq)?;
-        Ok(Generation { memory, ..answer? })
+        let answer = Answer::new(self.model.tokenizer(), self.n_ctx(), prompt, options)?;
+        let generation = self.answer(sequence, prompt, answer, sink)?;
+        let _ = sink(Event::Finished(generation.finish_reason));
+        Ok(Generation { memory: self.engine.memory(), ..generation })
     }
 
     fn answer(
         &mut self,
-        seq: SeqId,
+        sequence: &mut Sequence,
         prompt: &[u32],
         mut answer: Answer,
         sink: &mut dyn FnMut(Event) -> ControlFlow<()>,
@@ -134,7 +145,10 @@ impl Session {
         if let Some(reason) = answer.is_nothing() {
             return Ok(answer.finish(reason));
         }
-        let mut next = match self.process_prompt(seq, prompt, &mut answer.choice, sink)? {
+        // The logits of the last token are wanted, whether or not the cache has it.
+        answer.cached_tokens = self.cut(sequence, &prompt[..prompt.len() - 1])?;
+        sequence.tokens.reserve(prompt.len() + answer.tokens.capacity() - answer.cached_tokens);
+        let mut next = match self.process_prompt(sequence, prompt, &mut answer.choice, sink)? {
             Some(first) => first,
             None => return Ok(answer.finish(FinishReason::Cancelled)),
         };
@@ -145,46 +159,41 @@ impl Session {
             if let Some(reason) = ended {
                 break reason;
             }
-            if self.engine.len(seq)? == self.n_ctx() {
+            if sequence.tokens.len() == self.n_ctx() {
                 break FinishReason::Context;
             }
-            next = self.next(seq, &[next], &mut answer.choice)?;
+            next = self.next(sequence, &[next], &mut answer.choice)?;
         };
         let reason = if answer.give_rest(sink) { FinishReason::Stop } else { reason };
         Ok(answer.finish(reason))
     }
 
-    /// The first token of the answer; none if the sink ended it. The prompt goes batch by batch, so that the
-    /// sink hears of it.
+    /// The first token of the answer; none if the sink ended it.
     fn process_prompt(
         &mut self,
-        seq: SeqId,
+        sequence: &mut Sequence,
         prompt: &[u32],
         choice: &mut Choice,
         sink: &mut dyn FnMut(Event) -> ControlFlow<()>,
     ) -> Result<Option<u32>, Error> {
         let (n_ubatch, total) = (self.engine.params().n_ubatch, prompt.len());
-        let (before, last) = prompt.split_at((total - 1) / n_ubatch * n_ubatch);
-        for (i, batch) in before.chunks(n_ubatch).enumerate() {
-            let done = i * n_ubatch;
-            if sink(Event::Prompt { done, total }).is_break() {
-                return Ok(None);
-            }
-            self.engine.process(&[Item { seq, tokens: batch, rows: Rows::None }], &mut |_, _, _| {})?;
-        }
-        if sink(Event::Prompt { done: before.len(), total }).is_break() {
+        let new = &prompt[sequence.tokens.len()..];
+        let (before, last) = new.split_at((new.len() - 1) / n_ubatch * n_ubatch);
+        if self.append(sequence, before, total, sink)?.is_break() {
             return Ok(None);
         }
-        let first = self.next(seq, last, choice)?;
+        if sink(Event::Prompt { done: total - last.len(), total }).is_break() {
+            return Ok(None);
+        }
+        let first = self.next(sequence, last, choice)?;
         let ended = sink(Event::Prompt { done: total, total }).is_break();
         Ok((!ended).then_some(first))
     }
 
     /// Appends tokens to a sequence and chooses the one after them.
-    fn next(&mut self, seq: SeqId, tokens: &[u32], choice: &mut Choice) -> Result<u32, Error> {
+    fn next(&mut self, sequence: &mut Sequence, tokens: &[u32], choice: &mut Choice) -> Result<u32, Error> {
         let mut chosen = None;
-        let items = [Item { seq, tokens, rows: Rows::Last }];
-        self.engine.process(&items, &mut |_, _, logits| chosen = Some(choice.make(logits)))?;
+        self.process(sequence, tokens, Rows::Last, &mut |logits| chosen = Some(choice.make(logits)))?;
         chosen.expect("one row was asked for")
     }
 }

@@ -24,6 +24,9 @@
 //! [`ControlFlow::Break`](std::ops::ControlFlow::Break), at any token. Who keeps several sequences works with
 //! [`Session::engine`] and the parts that `generate` is made of: [`Sampler`], [`StreamDecoder`], [`StopMatcher`].
 //!
+//! [`Session::generate_in`] keeps a conversation in a [`Sequence`], so that a turn computes only what is new in it; [`Session::save`] and
+//! [`Session::load`] keep that in a file. [`Engine`] answers many requests at once and finds by itself what they have in common.
+//!
 //! [`Embedder`] makes vectors of texts, with encoders (BERT) and with every other model. Encoders generate no text.
 //!
 //! Everything is a value that the caller owns: nothing is printed, no signal is caught, no environment variable
@@ -43,7 +46,9 @@ mod inspect;
 mod logprobs;
 mod model;
 mod plan;
+mod saved;
 mod score;
+mod sequence;
 mod session;
 mod value_json;
 mod verify;
@@ -52,7 +57,7 @@ mod weights;
 pub use context::{ContextChoice, choose_context};
 pub use dump::GraphFormat;
 pub use embed::{EmbedOptions, Embedder, Embedding, Normalize};
-pub use engine::{Answers, Cancel, Engine, EngineOptions, Happening, Request, Sink, Stats, Usage};
+pub use engine::{Answers, Cancel, Engine, EngineOptions, Happening, Request, Saved, Sink, Stats, Usage};
 pub use error::Error;
 pub use generate::{Event, FinishReason, GenerateOptions, Generation};
 pub use inspect::inspect;
@@ -61,7 +66,9 @@ pub use model::{LoadOptions, Model, weight_types};
 pub use plan::{
     ArenaPlan, Freedom, MemoryLimit, OtherBytes, OverLimit, PeakValue, Plan, Proposal, Settings, human_bytes,
 };
+pub use saved::SavedError;
 pub use score::{Perplexity, Score};
+pub use sequence::Sequence;
 pub use session::{KV_TYPES, Session, SessionOptions};
 pub use value_json::{array_json, value_json};
 pub use verify::Verified;
@@ -70,7 +77,7 @@ pub use ::picture;
 pub use backend::Fused;
 pub use constrain::{ConstrainError, Constraint, Matcher, Vocabulary};
 pub use cpu::limits::{int8_peak, read_bandwidth};
-pub use cpu::{Isa, ThreadPool, Topology, brand as cpu_brand, default_threads};
+pub use cpu::{Isa, NUMERICS_VERSION, ThreadPool, Topology, brand as cpu_brand, default_threads};
 pub use gguf::{Error as GgufError, GgufFile, Residence};
 pub use graph::DType;
 pub use models::{ARCHITECTURES, Config, ModelError, Output, Pooling, RopeOverrides, RopeScalingKind};

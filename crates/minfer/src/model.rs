@@ -13,6 +13,7 @@ use text::{
 };
 
 use crate::Error;
+use crate::saved::model_hash;
 
 /// What weights may be of: every type that the engine computes with but those that exist only while it runs.
 pub fn weight_types() -> impl Iterator<Item = DType> {
@@ -35,6 +36,9 @@ pub struct Model {
     pub(crate) model: models::Model,
     tokenizer: Tokenizer,
     template: Option<Result<ChatTemplate, TemplateError>>,
+    /// What was asked for of rotations.
+    pub(crate) rope: RopeOverrides,
+    hash: OnceLock<[u8; 32]>,
     /// Made when the first constraint asks for it.
     vocabulary: OnceLock<Result<Arc<Vocabulary>, ConstrainError>>,
 }
@@ -66,7 +70,15 @@ impl Model {
         for list in ["tokens", "token_type", "scores", "merges"] {
             file.forget(&format!("tokenizer.ggml.{list}"));
         }
-        Ok(Model { file: Arc::new(file), model, tokenizer, template, vocabulary: OnceLock::new() })
+        Ok(Model {
+            file: Arc::new(file),
+            model,
+            tokenizer,
+            template,
+            rope: *rope,
+            hash: OnceLock::new(),
+            vocabulary: OnceLock::new(),
+        })
     }
 
     /// The same model with another chat template than the file's, or with one where the file has none. A template that
@@ -86,6 +98,11 @@ impl Model {
         let stated = self.file.metadata().get_str("general.name").ok().flatten();
         let file = || self.file.path().file_stem().map(|stem| stem.to_string_lossy().into_owned());
         stated.map(str::to_owned).or_else(file).unwrap_or_default()
+    }
+
+    /// Tells the file from others: by its header and samples of its weights, which are read at the first call.
+    pub(crate) fn hash(&self) -> [u8; 32] {
+        *self.hash.get_or_init(|| model_hash(&self.file))
     }
 
     /// Text to tokens and back.

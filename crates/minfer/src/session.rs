@@ -77,7 +77,7 @@ pub struct Session {
     pub(crate) engine: Engine,
     isa: Isa,
     verified: Option<Verified>,
-    options: SessionOptions,
+    pub(crate) options: SessionOptions,
     threads: usize,
 }
 

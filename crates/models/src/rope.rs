@@ -20,12 +20,17 @@ pub enum RopeFactors {
 }
 
 impl RopeFactors {
+    /// Whether a context of that length turns by the factors for long ones.
+    pub fn is_long(self, n_ctx: usize) -> bool {
+        matches!(self, RopeFactors::LongShort { original } if n_ctx > original)
+    }
+
     /// The tensor to use in a context of that length.
     pub(crate) fn tensor(self, n_ctx: usize) -> Option<&'static str> {
         match self {
             RopeFactors::None => None,
             RopeFactors::Freqs => Some("rope_freqs.weight"),
-            RopeFactors::LongShort { original } if n_ctx > original => Some("rope_factors_long.weight"),
+            RopeFactors::LongShort { .. } if self.is_long(n_ctx) => Some("rope_factors_long.weight"),
             RopeFactors::LongShort { .. } => Some("rope_factors_short.weight"),
         }
     }

@@ -12,8 +12,8 @@ use graph::{Extents, Graph, NodeId};
 use models::Model;
 
 pub use self::params::Params;
-pub use self::stored::Held;
 use self::step::{Buffers, Lengths};
+pub use self::stored::Held;
 use crate::batch::{Cutter, Item, Piece, Rows};
 use crate::cache::KvCache;
 use crate::profile::Profile;

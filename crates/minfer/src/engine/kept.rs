@@ -35,18 +35,34 @@ impl Kept {
         self.entries.len()
     }
 
-    /// A new sequence with as many positions of the prompt as an entry or one of `live` has; and how many. Layers with a
-    /// window may have let go of what a cut needs: then the next best serves.
+    /// Whether anything is ever kept.
+    pub fn keeps(&self) -> bool {
+        self.most > 0
+    }
+
+    /// A new sequence with as many positions of the prompt, but for its last, as an entry or one of `live` has; and how many.
     pub fn begin(
         &mut self,
         prompt: &[u32],
         live: &[(SeqId, &[u32])],
         engine: &mut Engine,
     ) -> Result<(SeqId, usize), RuntimeError> {
+        let found = self.resume(but_last(prompt), live, engine)?;
+        Ok(found.unwrap_or_else(|| (engine.create(), 0)))
+    }
+
+    /// A new sequence with as many of the tokens, from the first on, as an entry or one of `live` has, and how many; none if they
+    /// are too few. Layers with a window may have let go of what a cut needs: then the next best serves.
+    pub fn resume(
+        &mut self,
+        wanted: &[u32],
+        live: &[(SeqId, &[u32])],
+        engine: &mut Engine,
+    ) -> Result<Option<(SeqId, usize)>, RuntimeError> {
         let kept = self.entries.iter().map(|entry| (entry.seq, &entry.tokens[..]));
         let all: Vec<(SeqId, &[u32])> = kept.chain(live.iter().copied()).collect();
         let mut order: Vec<(usize, usize)> =
-            all.iter().map(|(_, tokens)| common(prompt, tokens)).enumerate().collect();
+            all.iter().map(|(_, tokens)| alike(wanted, tokens)).enumerate().collect();
         order.sort_by_key(|(index, common)| (Reverse(*common), all[*index].1.len()));
         for (index, common) in order.into_iter().take_while(|(_, common)| *common >= POSITIONS_MIN) {
             let seq = engine.fork(all[index].0)?;
@@ -56,13 +72,13 @@ impl Kept {
                     if let Some(entry) = self.entries.get_mut(index) {
                         entry.used = self.clock;
                     }
-                    return Ok((seq, common));
+                    return Ok(Some((seq, common)));
                 }
                 Err(RuntimeError::WindowGone { .. }) => engine.remove(seq)?,
                 Err(other) => return Err(other),
             }
         }
-        Ok((engine.create(), 0))
+        Ok(None)
     }
 
     /// Positions of the prompt that some entry has.
@@ -102,6 +118,13 @@ impl Kept {
 
 /// Positions that a prompt and a sequence begin with alike, but for the prompt's last, whose logits are wanted.
 pub(super) fn common(prompt: &[u32], tokens: &[u32]) -> usize {
-    let most = prompt.len() - 1;
-    tokens.iter().zip(&prompt[..most]).take_while(|(a, b)| a == b).count()
+    alike(but_last(prompt), tokens)
+}
+
+fn but_last(prompt: &[u32]) -> &[u32] {
+    &prompt[..prompt.len() - 1]
+}
+
+fn alike(a: &[u32], b: &[u32]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }

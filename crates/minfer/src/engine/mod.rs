@@ -10,6 +10,7 @@
 mod kept;
 mod request;
 mod running;
+mod saved;
 mod scheduler;
 mod stats;
 
@@ -25,6 +26,7 @@ use cpu::{ThreadPool, default_threads};
 pub use request::{Answers, Cancel, Happening, Request, Usage};
 pub use running::Sink;
 use running::Waiting;
+pub use saved::Saved;
 use scheduler::{Command, Scheduler};
 use stats::Figures;
 pub use stats::Stats;

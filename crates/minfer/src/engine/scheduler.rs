@@ -11,6 +11,7 @@ use runtime::{Item, Rows, RuntimeError, SeqId};
 use super::kept::{Kept, POSITIONS_MIN, common};
 use super::request::{Happening, Usage};
 use super::running::{Running, Waiting};
+use super::saved::FileCommand;
 use super::stats::Figures;
 use crate::{Error, FinishReason, Session};
 
@@ -18,16 +19,17 @@ pub(super) enum Command {
     Begin(Box<Waiting>),
     /// Gives back what is kept.
     Forget,
+    File(FileCommand),
     /// Ends once all requests are over.
     Stop,
 }
 
 pub(super) struct Scheduler {
-    session: Session,
+    pub(super) session: Session,
     commands: Receiver<Command>,
     waiting: VecDeque<Box<Waiting>>,
     running: Vec<Running>,
-    kept: Kept,
+    pub(super) kept: Kept,
     /// Whether layers let go of positions.
     window: bool,
     parallel: usize,
@@ -99,6 +101,7 @@ impl Scheduler {
                     while self.kept.forget_oldest(&mut self.session.engine).expect("kept sequences exist") {}
                     self.tell_figures();
                 }
+                Ok(Command::File(command)) => self.obey(command),
                 Ok(Command::Stop) | Err(TryRecvError::Disconnected) => {
                     self.stopping = true;
                     return;
@@ -299,7 +302,7 @@ impl Scheduler {
         }
     }
 
-    fn tell_figures(&self) {
+    pub(super) fn tell_figures(&self) {
         let memory = self.session.engine.memory();
         let (running, kept) = (self.running.len(), self.kept.len());
         self.figures.state(running, kept, memory.kv_bytes_committed, memory.kv_bytes_reserved);

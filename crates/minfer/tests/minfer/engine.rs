@@ -229,3 +229,45 @@ fn a_full_context_ends_an_answer_and_says_so() {
     let (tokens, _, reason, _) = collect(engine.generate(request(tokens(60, 1), 100, 1)).unwrap());
     assert_eq!((tokens.len(), reason), (5, FinishReason::Context));
 }
+
+#[test]
+fn what_an_engine_kept_serves_the_next_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kept.kv");
+    for (arch, quant) in [("llama", "Q8_0"), ("gemma3", "F32")] {
+        let model = model(arch, "micro", quant);
+        let engine = Engine::new(model.clone(), &options(256, 1)).unwrap();
+        assert_eq!(engine.save(&tokens(100, 1), &path).unwrap(), None, "nothing is kept yet");
+        let first = collect(engine.generate(request(tokens(100, 1), 20, 1)).unwrap());
+        let mut next = tokens(100, 1);
+        next.extend(first.0.iter().map(|(id, _)| *id));
+        let known = next.len() - 1;
+        // Whatever comes behind what is kept.
+        let text = [&next[..], &[1, 2, 3]].concat();
+        let saved = engine.save(&text, &path).unwrap().unwrap();
+        assert_eq!((saved.tokens, saved.bytes), (known, std::fs::metadata(&path).unwrap().len()));
+        next.extend(tokens(10, 3));
+
+        let other = Engine::new(model.clone(), &options(200, 2)).unwrap();
+        assert_eq!(other.load(&path).unwrap(), next[..known]);
+        let turn = collect(other.generate(request(next.clone(), 5, 2)).unwrap());
+        assert_eq!((turn.3.cached_tokens, other.stats().computed_tokens), (known, 11 + 4));
+        assert_eq!(turn.0, alone(&model, &request(next, 5, 2)), "{arch}");
+
+        // Other kept ones give way to what is loaded.
+        let mut small = options(128, 1);
+        small.session.n_kept = 1;
+        let small = Engine::new(model.clone(), &small).unwrap();
+        collect(small.generate(request(tokens(120, 7), 1, 1)).unwrap());
+        collect(small.generate(request(tokens(120, 8), 1, 1)).unwrap());
+        assert_eq!(small.load(&path).unwrap().len(), known);
+        let mut none = options(128, 1);
+        none.session.n_kept = 0;
+        let none = Engine::new(model, &none).unwrap();
+        assert!(matches!(none.load(&path), Err(Error::Zero(_))));
+        assert!(matches!(other.load(folder.path()), Err(Error::Saved { .. })));
+        other.stop();
+        assert!(matches!(other.load(&path), Err(Error::EngineStopped)));
+        std::fs::remove_file(&path).unwrap();
+    }
+}

@@ -20,6 +20,7 @@ mod readme;
 mod real;
 mod same_answer;
 mod sampling;
+mod saved;
 mod stops;
 mod stored;
 mod synthetic;
