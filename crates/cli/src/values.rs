@@ -95,6 +95,20 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     number.map(Duration::from_secs_f64).ok_or_else(|| "expected seconds, more than 0".to_owned())
 }
 
+/// A scheme, a host and perhaps a port, as browsers write them; or `*`.
+pub fn origin(text: &str) -> Result<String, String> {
+    let host = text.split_once("://").filter(|(scheme, _)| !scheme.is_empty()).map(|(_, host)| host);
+    let plain = |c: char| c.is_ascii_graphic() && !c.is_ascii_uppercase() && !"/?#@,*".contains(c);
+    match host {
+        _ if text == "*" => Ok(text.to_owned()),
+        Some(host) if !host.is_empty() && host.chars().all(plain) => Ok(text.to_owned()),
+        _ => {
+            Err("expected * or an origin as in https://example.com:8443, in small letters and without a path"
+                .to_owned())
+        }
+    }
+}
+
 pub fn rope_scaling(name: &str) -> Result<RopeScalingKind, String> {
     RopeScalingKind::from_name(name).ok_or_else(|| "expected none, linear or yarn".to_owned())
 }

@@ -13,6 +13,7 @@ mod chat;
 mod choice;
 mod common;
 mod completions;
+mod cors;
 mod embeddings;
 mod engine;
 mod error;

@@ -9,7 +9,9 @@ use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{get, post};
 
-use crate::{ApiError, Server, auth, chat, completions, embeddings, info, limits, page, responses, tokens};
+use crate::{
+    ApiError, Server, auth, chat, completions, cors, embeddings, info, limits, page, responses, tokens,
+};
 
 /// The routes of a server. `/`, the files of its page and `/health` need no key.
 pub fn router(server: Arc<Server>) -> Router {
@@ -34,6 +36,7 @@ pub fn router(server: Arc<Server>) -> Router {
         .fallback(no_route)
         .method_not_allowed_fallback(other_method)
         .layer(DefaultBodyLimit::max(server.options.body_limit))
+        .layer(middleware::from_fn_with_state(server.clone(), cors::allow))
         .layer(middleware::from_fn_with_state(server.clone(), count))
         .with_state(server)
 }

@@ -16,6 +16,8 @@ pub struct ServerOptions {
     pub names: Vec<String>,
     /// A request needs one of these; without any, none.
     pub api_keys: Vec<String>,
+    /// Origins of pages that may ask from a browser, `*` for all; without any, only the server's own.
+    pub cors_origins: Vec<String>,
     /// Bytes of the largest body.
     pub body_limit: usize,
     /// How tokens are chosen where a request does not say. Its seed is not used.
@@ -42,6 +44,7 @@ impl Default for ServerOptions {
         ServerOptions {
             names: Vec::new(),
             api_keys: Vec::new(),
+            cors_origins: Vec::new(),
             body_limit: 16 << 20,
             sampling: Sampling { temperature: 1.0, ..Sampling::default() },
             ignore_eos: false,

@@ -28,6 +28,9 @@ pub struct ServeArgs {
     /// Requests need one of the keys in this file, one a line
     #[arg(long, value_name = "FILE")]
     pub api_key_file: Option<PathBuf>,
+    /// An origin whose pages may ask from a browser, as in https://example.com, again for more; *: all [default: none]
+    #[arg(long, value_parser = values::origin, value_name = "ORIGIN")]
+    pub cors_origin: Vec<String>,
     /// A name of the model in requests and answers, again for more [default: the file's name and the model's own]
     #[arg(short, long, value_name = "NAME")]
     pub alias: Vec<String>,

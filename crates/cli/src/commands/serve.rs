@@ -49,6 +49,7 @@ pub fn run(args: ServeArgs, machine: &MachineArgs) -> Result<()> {
         sampling,
         ignore_eos: args.sampling.ignore_eos,
         seed,
+        cors_origins: args.cors_origin.clone(),
         time: args.timeout,
         parallel: args.parallel,
         ..ServerOptions::default()

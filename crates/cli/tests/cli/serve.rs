@@ -120,7 +120,7 @@ fn sigterm_finishes_what_runs_and_takes_no_more() {
 }
 
 #[test]
-fn keys_come_from_the_environment_and_from_a_file() {
+fn keys_come_from_the_environment_and_from_a_file_and_origins_are_checked() {
     let (_folder, path) = file("keys", b"first\n\n second \n");
     let serving = serve(&["-c", "64", "--api-key-file", &path], Some("third"));
     assert!(serving.ask("GET /health", "").starts_with("HTTP/1.1 200"));
@@ -128,6 +128,11 @@ fn keys_come_from_the_environment_and_from_a_file() {
     for key in ["first", "second", "third"] {
         let head = format!("GET /v1/models HTTP/1.1\r\nAuthorization: Bearer {key}\r\nX:");
         assert!(serving.ask(&head, "").starts_with("HTTP/1.1 200"), "{key}");
+    }
+    for wrong in
+        ["example.com", "https://example.com/", "https://*.example.com", "://x", "https://Example.com"]
+    {
+        minfer(&["serve", micro(), "--port", "0", "--cors-origin", wrong]).refused(2, &["--cors-origin"]);
     }
     let (_folder, empty) = file("keys", b"\n");
     minfer(&["serve", micro(), "--port", "0", "--api-key-file", &empty])

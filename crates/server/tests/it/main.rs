@@ -1,5 +1,6 @@
 //! The server over a real socket, as clients see it.
 
+mod cors;
 mod embeddings;
 mod errors;
 mod foreign;
