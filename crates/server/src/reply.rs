@@ -57,6 +57,12 @@ impl Reply {
         })
     }
 
+    /// With these texts before the answers, or without any.
+    pub fn echoing(mut self: Box<Reply>, echoes: Vec<String>) -> Box<Reply> {
+        self.wholes.iter_mut().zip(echoes).for_each(|(whole, echo)| whole.text = echo);
+        self
+    }
+
     /// The object around choices.
     fn frame(&self, choices: Json) -> Json {
         let object = match (self.form, self.stream) {
@@ -125,11 +131,15 @@ impl Teller for Reply {
     }
 
     fn opening(&mut self) -> Vec<String> {
-        if self.form == Form::Completion {
-            return Vec::new();
-        }
-        let role = || json!({"role": "assistant", "content": ""});
-        (0..self.wholes.len()).map(|index| event(&self.chunk(index, role(), Json::Null, None))).collect()
+        let begins = |(index, whole): (usize, &Whole)| {
+            let delta = match self.form {
+                Form::Chat => json!({"role": "assistant", "content": ""}),
+                Form::Completion if whole.text.is_empty() => return None,
+                Form::Completion => whole.text.clone().into(),
+            };
+            Some(event(&self.chunk(index, delta, Json::Null, None)))
+        };
+        self.wholes.iter().enumerate().filter_map(begins).collect()
     }
 
     fn pieces(&mut self, index: usize, delta: Delta) -> Vec<String> {

@@ -82,6 +82,31 @@ fn a_stream_begins_with_the_role_and_ends_with_the_usage_if_asked() {
 }
 
 #[test]
+fn an_echo_stands_before_the_answer() {
+    const PATH: &str = "/v1/completions";
+    let running = start();
+    // A byte that the model's tokens cut, and spaces that a decoder could lose.
+    let prompt = " Caf\u{e9}  ol\u{e9} ";
+    let plain = running.answer(PATH, &raw(prompt, json!({"seed": 4, "n": 2})));
+    let body = raw(prompt, json!({"seed": 4, "n": 2, "echo": true}));
+    let echoed = running.answer(PATH, &body);
+    let text = |answer: &Json, index: usize| answer["choices"][index]["text"].as_str().unwrap().to_owned();
+    for index in 0..2 {
+        assert_eq!(text(&echoed, index), prompt.to_owned() + &text(&plain, index));
+    }
+    let mut streamed = body.clone();
+    streamed["stream"] = json!(true);
+    let events = running.post(PATH, &streamed).events();
+    let first: Vec<Json> = events.into_iter().filter(|event| event["choices"][0]["index"] == 0).collect();
+    assert_eq!(joined(&first, false).0, text(&echoed, 0));
+    let ids = running.answer("/tokenize", &json!({"content": prompt, "add_special": true}))["tokens"].take();
+    let of_ids = running.answer(PATH, &raw("", json!({"prompt": ids, "echo": true, "max_tokens": 0})));
+    assert_eq!((text(&of_ids, 0), &of_ids["usage"]["completion_tokens"]), (prompt.to_owned(), &json!(0)));
+    let refused = running.post(PATH, &raw("a", json!({"echo": true, "logprobs": 1}))).json();
+    assert_eq!(refused["error"]["param"], "echo");
+}
+
+#[test]
 fn a_stream_that_is_silent_is_kept_alive_with_comments() {
     let silence = Duration::from_millis(2);
     let running = start_with(model(), ServerOptions { silence, ..ServerOptions::default() });
