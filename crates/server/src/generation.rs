@@ -50,12 +50,20 @@ impl Generation {
         let mut generation = Generation { server: server.clone(), receiver, cancels: Vec::new(), left: 0 };
         for (index, (prompt, options)) in prompts.into_iter().enumerate() {
             // Not the server: its engine cannot be dropped on its own thread.
-            let (sender, figures, mut is_first) = (sender.clone(), server.figures.clone(), true);
+            let (sender, figures) = (sender.clone(), server.figures.clone());
+            let (asked, mut latest) = (Instant::now(), None::<Instant>);
             // The channel holds what a slow client has not read: an answer at most.
             let sink = move |happening| {
-                if is_first && matches!(happening, Happening::Token { .. }) {
-                    is_first = false;
-                    figures.first_token(since.elapsed());
+                match happening {
+                    Happening::Started { .. } => figures.queue.add(asked.elapsed()),
+                    Happening::Token { .. } => {
+                        let now = Instant::now();
+                        match latest.replace(now) {
+                            None => figures.first_token.add(now - since),
+                            Some(before) => figures.between_tokens.add(now - before),
+                        }
+                    }
+                    _ => {}
                 }
                 match sender.send((index, happening)) {
                     Ok(()) => ControlFlow::Continue(()),

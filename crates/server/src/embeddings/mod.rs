@@ -51,8 +51,10 @@ pub(crate) async fn answer(
     let n_ctx = embeddings.n_ctx;
     let Asked { texts, dimensions, form, ignored } = blocking(move || read(&bytes, &reading, n_ctx)).await?;
     let made = timed(server.options.time, embeddings.embed(texts, dimensions)).await?;
+    let tokens = made.iter().map(|embedding| embedding.tokens).sum();
+    server.figures.embedded(made.len(), tokens);
     let name = server.name().to_owned();
-    let text = blocking(move || told(&made, form, &name)).await?;
+    let text = blocking(move || told(&made, tokens, form, &name)).await?;
     Ok((ignored, [(header::CONTENT_TYPE, "application/json")], text).into_response())
 }
 
@@ -114,7 +116,7 @@ fn inputs(input: Json, server: &Server) -> Result<Vec<Vec<u32>>, ApiError> {
 }
 
 /// The body of the response. Written as text: as values, numbers would take ten times the room.
-fn told(made: &[Embedding], form: Encoding, model: &str) -> Result<String, ApiError> {
+fn told(made: &[Embedding], tokens: usize, form: Encoding, model: &str) -> Result<String, ApiError> {
     let mut data = Vec::with_capacity(made.len());
     for (index, Embedding { values, .. }) in made.iter().enumerate() {
         if values.iter().any(|value| !value.is_finite()) {
@@ -133,7 +135,6 @@ fn told(made: &[Embedding], form: Encoding, model: &str) -> Result<String, ApiEr
         };
         data.push(format!(r#"{{"object":"embedding","index":{index},"embedding":{values}}}"#));
     }
-    let tokens: usize = made.iter().map(|embedding| embedding.tokens).sum();
     let (data, model) = (data.join(","), Json::from(model));
     let usage = format!(r#"{{"prompt_tokens":{tokens},"total_tokens":{tokens}}}"#);
     Ok(format!(r#"{{"object":"list","data":[{data}],"model":{model},"usage":{usage}}}"#))

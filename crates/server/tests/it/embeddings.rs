@@ -74,6 +74,8 @@ fn embeddings_are_those_of_the_library_bit_for_bit_in_their_order() {
         let tokens: usize = made.iter().map(|embedding| embedding.tokens).sum();
         assert_eq!(answer["usage"], json!({"prompt_tokens": tokens, "total_tokens": tokens}));
         let base64 = running.answer(PATH, &json!({"input": TEXTS, "encoding_format": "base64"}));
+        assert_eq!(running.metric("minfer_texts_embedded_total"), 6.0);
+        assert_eq!(running.metric("minfer_tokens_embedded_total"), 2.0 * tokens as f64);
         assert!(base64["data"][0]["embedding"].is_string());
         assert_eq!(vectors(&base64), expected);
         // One text, its tokens, the tokens of all.

@@ -102,6 +102,25 @@ fn the_server_tells_of_itself() {
     assert_eq!(running.answer("/detokenize", &tokens)["content"], text);
     running.answer(CHAT, &chat("Hello", json!({})));
     assert_eq!(running.metric("minfer_first_token_seconds_count"), 1.0);
+    running.answer(RAW, &raw("Hello", json!({"max_tokens": 5, "logit_bias": no_end(&running), "n": 2})));
+    assert_eq!(running.metric("minfer_first_token_seconds_count"), 3.0);
+    assert_eq!(running.metric("minfer_queue_seconds_count"), 3.0);
+    // The first answer had a token at least, the others four times one after another.
+    assert!(running.metric("minfer_between_tokens_seconds_count") >= 8.0);
+    assert!(running.metric("minfer_between_tokens_seconds_sum") > 0.0);
     assert!(running.metric("minfer_tokens_computed_total") > 5.0);
+    let text = running.get("/metrics").text;
+    let mut told = Vec::new();
+    for line in text.lines() {
+        match line.strip_prefix("# ").map(|line| line.split(' ').collect::<Vec<_>>()) {
+            Some(words) if words[0] == "HELP" => told.push(words[1].to_owned()),
+            Some(words) => {
+                assert_eq!((words[0], Some(words[1])), ("TYPE", told.last().map(String::as_str)));
+                assert!(["gauge", "counter", "summary"].contains(&words[2]), "{line}");
+            }
+            // Of the metric that was told of.
+            None => assert!(line.starts_with(told.last().unwrap().as_str()), "{line}"),
+        }
+    }
     assert!(running.metric("minfer_responses_total{status=\"200\"}") >= 5.0);
 }
