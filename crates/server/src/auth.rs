@@ -1,36 +1,43 @@
-//! Who may ask.
+//! Who may ask, and how often.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use subtle::{Choice, ConstantTimeEq};
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 use crate::{ApiError, Server};
 
-/// Lets requests with a known key through.
+/// Lets requests with a known key through, and of those that are work as many as the key may send.
 pub(crate) async fn check(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
-    if is_allowed(&server.options.api_keys, request.headers()) {
-        next.run(request).await
-    } else {
-        ApiError::Key.into_response()
+    let Some(key) = key(&server.options.api_keys, request.headers()) else {
+        return ApiError::Key.into_response();
+    };
+    if let Some(rate) = server.rate.as_ref().filter(|_| request.method() == Method::POST)
+        && let Err(wait) = rate.take(key, Instant::now())
+    {
+        let seconds = wait.as_secs() + 1;
+        return ApiError::TooOften { per_minute: rate.per_minute.get(), seconds }.into_response();
     }
+    next.run(request).await
 }
 
-/// Takes as long whatever the key and wherever it differs; only its length may show.
-fn is_allowed(keys: &[String], headers: &HeaderMap) -> bool {
+/// Which of the keys a request has; the first where there are none. Takes as long whatever the key and wherever it differs;
+/// only its length may show.
+fn key(keys: &[String], headers: &HeaderMap) -> Option<usize> {
     if keys.is_empty() {
-        return true;
+        return Some(0);
     }
     let given = headers.get(header::AUTHORIZATION).and_then(|value| value.as_bytes().split_at_checked(7));
-    let Some((_, given)) = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"Bearer ")) else {
-        return false;
-    };
-    let mut found = Choice::from(0);
-    for key in keys {
-        found |= key.as_bytes().ct_eq(given);
+    let (_, given) = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"Bearer "))?;
+    let (mut found, mut which) = (Choice::from(0), 0);
+    for (index, key) in keys.iter().enumerate() {
+        let is_same = key.as_bytes().ct_eq(given);
+        which = u64::conditional_select(&which, &(index as u64), is_same);
+        found |= is_same;
     }
-    found.into()
+    bool::from(found).then_some(which as usize)
 }

@@ -75,6 +75,14 @@ pub enum ApiError {
         /// The time that a response has.
         limit: Duration,
     },
+    /// A key that asks more often than it may.
+    #[error("more than {per_minute} requests a minute: try again in {seconds} s")]
+    TooOften {
+        /// Requests allowed.
+        per_minute: u32,
+        /// Until the next may come.
+        seconds: u64,
+    },
     /// Too many requests wait.
     #[error("{waiting} requests wait already, as many as may: try again later")]
     Busy {
@@ -134,6 +142,7 @@ impl ApiError {
             ApiError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             ApiError::SlowBody { .. } => StatusCode::REQUEST_TIMEOUT,
             ApiError::TookTooLong { .. } => StatusCode::GATEWAY_TIMEOUT,
+            ApiError::TooOften { .. } => StatusCode::TOO_MANY_REQUESTS,
             ApiError::Busy { .. } | ApiError::Stopping => StatusCode::SERVICE_UNAVAILABLE,
             ApiError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
@@ -148,6 +157,7 @@ impl ApiError {
             ApiError::NoEmbeddings => Some("embeddings_off"),
             ApiError::SlowBody { .. } => Some("body_timeout"),
             ApiError::TookTooLong { .. } => Some("timeout"),
+            ApiError::TooOften { .. } => Some("rate_limit_exceeded"),
             ApiError::Busy { .. } => Some("queue_full"),
             _ => None,
         }
@@ -166,6 +176,7 @@ impl ApiError {
     pub fn to_json(&self) -> serde_json::Value {
         let kind = match self.status() {
             StatusCode::UNAUTHORIZED => "authentication_error",
+            StatusCode::TOO_MANY_REQUESTS => "requests",
             status if status.is_server_error() => "server_error",
             _ => "invalid_request_error",
         };
@@ -176,8 +187,13 @@ impl ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = (self.status(), JsonBody(self.to_json())).into_response();
-        if self.status() == StatusCode::SERVICE_UNAVAILABLE {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        let again = match self {
+            ApiError::TooOften { seconds, .. } => Some(seconds),
+            ApiError::Busy { .. } | ApiError::Stopping => Some(1),
+            _ => None,
+        };
+        if let Some(seconds) = again {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
         }
         if self == ApiError::Key {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

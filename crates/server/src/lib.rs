@@ -28,6 +28,7 @@ mod logprobs;
 mod messages;
 mod page;
 mod prompt;
+mod rate;
 mod reply;
 mod response_format;
 mod responses;

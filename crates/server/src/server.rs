@@ -1,13 +1,15 @@
 //! An engine, an embedder, and what the outside may know of them.
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use minfer::{Embedder, Engine, Error, Model, Sampling, Stats};
 
 use crate::embeddings::Embeddings;
 use crate::engine::Answering;
 use crate::figures::Figures;
+use crate::rate::Rate;
 
 /// How a server answers.
 #[derive(Clone, Debug)]
@@ -18,6 +20,8 @@ pub struct ServerOptions {
     pub api_keys: Vec<String>,
     /// Origins of pages that may ask from a browser, `*` for all; without any, only the server's own.
     pub cors_origins: Vec<String>,
+    /// Requests a minute that each key may send, or all together where there are no keys.
+    pub rate_limit: Option<NonZeroU32>,
     /// Bytes of the largest body.
     pub body_limit: usize,
     /// How tokens are chosen where a request does not say. Its seed is not used.
@@ -45,6 +49,7 @@ impl Default for ServerOptions {
             names: Vec::new(),
             api_keys: Vec::new(),
             cors_origins: Vec::new(),
+            rate_limit: None,
             body_limit: 16 << 20,
             sampling: Sampling { temperature: 1.0, ..Sampling::default() },
             ignore_eos: false,
@@ -63,6 +68,7 @@ pub struct Server {
     pub(crate) engine: Answering,
     pub(crate) embeddings: Option<Embeddings>,
     pub(crate) options: ServerOptions,
+    pub(crate) rate: Option<Rate>,
     pub(crate) figures: Arc<Figures>,
     /// Seconds since 1970 when it began.
     pub(crate) created: u64,
@@ -100,7 +106,9 @@ impl Server {
         if options.names.is_empty() {
             options.names.push(engine.model().name());
         }
-        Server { engine, embeddings: None, options, figures: Arc::default(), created: unix_seconds() }
+        let buckets = options.api_keys.len().max(1);
+        let rate = options.rate_limit.map(|limit| Rate::new(limit, buckets, Instant::now()));
+        Server { engine, embeddings: None, options, rate, figures: Arc::default(), created: unix_seconds() }
     }
 
     /// The model.

@@ -1,5 +1,6 @@
 //! Flags of `minfer serve`.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -31,6 +32,9 @@ pub struct ServeArgs {
     /// An origin whose pages may ask from a browser, as in https://example.com, again for more; *: all [default: none]
     #[arg(long, value_parser = values::origin, value_name = "ORIGIN")]
     pub cors_origin: Vec<String>,
+    /// Requests a minute that each key may send, or all together without keys; more get 429
+    #[arg(long, value_name = "N")]
+    pub rate_limit: Option<NonZeroU32>,
     /// A name of the model in requests and answers, again for more [default: the file's name and the model's own]
     #[arg(short, long, value_name = "NAME")]
     pub alias: Vec<String>,

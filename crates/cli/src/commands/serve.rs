@@ -46,6 +46,7 @@ pub fn run(args: ServeArgs, machine: &MachineArgs) -> Result<()> {
     let options = ServerOptions {
         names,
         api_keys,
+        rate_limit: args.rate_limit,
         sampling,
         ignore_eos: args.sampling.ignore_eos,
         seed,

@@ -1,5 +1,7 @@
 //! What is refused says why, and the next request is answered.
 
+use std::num::NonZeroU32;
+
 use minfer::Model;
 use serde_json::{Value as Json, json};
 use server::ServerOptions;
@@ -149,6 +151,20 @@ fn a_key_is_needed_where_there_are_keys() {
     }
     assert_eq!((asked(Some("Bearer first")), asked(Some("bearer second"))), (200, 200));
     assert_eq!(running.post(CHAT, &chat("hi", json!({}))).status, 401);
+}
+
+#[test]
+fn who_asks_too_often_is_told_when_to_come_again() {
+    let options = ServerOptions { rate_limit: NonZeroU32::new(2), ..ServerOptions::default() };
+    let running = start_with(model(), options);
+    let body = json!({"content": "a"});
+    let statuses: Vec<u16> = (0..4).map(|_| running.post("/tokenize", &body).status).collect();
+    assert_eq!(statuses, [200, 200, 429, 429]);
+    let response = running.post(CHAT, &chat("hi", json!({})));
+    assert!(response.status == 429 && response.retry_after);
+    assert_eq!(response.json()["error"]["code"], "rate_limit_exceeded");
+    // Looking costs nothing.
+    assert_eq!(running.get("/v1/models").status, 200);
 }
 
 #[test]
