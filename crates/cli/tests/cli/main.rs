@@ -4,6 +4,7 @@ mod about;
 mod answers;
 mod cached;
 mod chat;
+mod clients;
 mod constraints;
 mod embed;
 mod errors;
