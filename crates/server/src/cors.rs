@@ -31,8 +31,10 @@ pub(crate) async fn allow(State(server): State<Arc<Server>>, request: Request, n
     headers.append(header::VARY, HeaderValue::from_static("origin"));
     if let Some(origin) = allowed {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers
-            .insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("minfer-ignored-fields"));
+        headers.insert(
+            header::ACCESS_CONTROL_EXPOSE_HEADERS,
+            HeaderValue::from_static("minfer-ignored-fields, retry-after"),
+        );
         if is_question {
             headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST"));
             // Whatever it wants to send, `authorization` too, which `*` would leave out.

@@ -1,14 +1,25 @@
 //! The items of a request as messages of a chat.
 
+use std::collections::HashSet;
+
 use serde_json::{Value as Json, json};
 
 use crate::ApiError;
 use crate::fields::{Fields, wrong};
 use crate::messages::{arguments, plain_role, text};
 
+/// What came so far.
+#[derive(Default)]
+struct Conversation {
+    messages: Vec<Json>,
+    /// What calls are called.
+    calls: HashSet<String>,
+}
+
 /// Takes `instructions` and `input`.
 pub(super) fn read(fields: &mut Fields) -> Result<Json, ApiError> {
-    let mut messages = Vec::new();
+    let mut conversation = Conversation::default();
+    let messages = &mut conversation.messages;
     if let Some(instructions) = fields.text("instructions")? {
         messages.push(json!({"role": "system", "content": instructions}));
     }
@@ -17,23 +28,23 @@ pub(super) fn read(fields: &mut Fields) -> Result<Json, ApiError> {
         Json::Array(items) if items.is_empty() => return Err(ApiError::field("input", "is empty")),
         Json::Array(items) => {
             for (index, item) in items.into_iter().enumerate() {
-                one(&format!("input[{index}]"), item, &mut messages, fields)?;
+                one(&format!("input[{index}]"), item, &mut conversation, fields)?;
             }
         }
         other => return Err(wrong("input", "a string or a list of items", &other)),
     }
-    Ok(messages.into())
+    Ok(conversation.messages.into())
 }
 
-fn one(path: &str, item: Json, messages: &mut Vec<Json>, fields: &mut Fields) -> Result<(), ApiError> {
+fn one(path: &str, item: Json, to: &mut Conversation, fields: &mut Fields) -> Result<(), ApiError> {
     let mut item = Fields::of(item, path)?;
     let kind = item.text("type")?;
     // What an answer's items have beside what they say.
     item.ignore(&["id", "status", "phase"]);
     match kind.as_deref().unwrap_or("message") {
-        "message" => messages.push(message(&mut item, fields)?),
-        "function_call" => call(&mut item, messages)?,
-        "function_call_output" => messages.push(output(&mut item, messages, fields)?),
+        "message" => to.messages.push(message(&mut item, fields)?),
+        "function_call" => call(&mut item, to)?,
+        "function_call_output" => to.messages.push(output(&mut item, &to.calls, fields)?),
         // Of another server: this one makes none, and no template reads them.
         "reasoning" => {
             fields.leave_out(path);
@@ -66,27 +77,26 @@ fn message(item: &mut Fields, fields: &mut Fields) -> Result<Json, ApiError> {
 }
 
 /// A call belongs to the assistant's message before it, if there is one.
-fn call(item: &mut Fields, messages: &mut Vec<Json>) -> Result<(), ApiError> {
+fn call(item: &mut Fields, to: &mut Conversation) -> Result<(), ApiError> {
     let (id, name) = (required(item, "call_id")?, required(item, "name")?);
     let arguments = arguments(&required(item, "arguments")?);
     let call = json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
-    match messages.last_mut() {
+    to.calls.insert(id);
+    match to.messages.last_mut() {
         Some(Json::Object(message)) if message["role"] == "assistant" => {
             match message.entry("tool_calls").or_insert_with(|| json!([])) {
                 Json::Array(calls) => calls.push(call),
                 _ => unreachable!("calls are a list"),
             }
         }
-        _ => messages.push(json!({"role": "assistant", "content": null, "tool_calls": [call]})),
+        _ => to.messages.push(json!({"role": "assistant", "content": null, "tool_calls": [call]})),
     }
     Ok(())
 }
 
-fn output(item: &mut Fields, messages: &[Json], fields: &mut Fields) -> Result<Json, ApiError> {
+fn output(item: &mut Fields, calls: &HashSet<String>, fields: &mut Fields) -> Result<Json, ApiError> {
     let id = required(item, "call_id")?;
-    let mut calls =
-        messages.iter().flat_map(|message| message["tool_calls"].as_array().into_iter().flatten());
-    if !calls.any(|call| call["id"] == id.as_str()) {
+    if !calls.contains(&id) {
         return Err(ApiError::field(item.name("call_id"), format!("no call {id:?} comes before it")));
     }
     let content = content(item, "output", fields)?;

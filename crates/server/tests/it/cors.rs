@@ -50,7 +50,7 @@ fn pages_of_known_origins_may_ask_with_a_key_and_see_errors_too() {
     assert!(of("access-control-allow-headers").contains("x-stainless-os"));
     let answer = asked(&running, ORIGIN, "key");
     assert_eq!((answer.status().as_u16(), allows(answer.headers())), (200, vec![ORIGIN]));
-    assert_eq!(answer.headers()["access-control-expose-headers"], "minfer-ignored-fields");
+    assert_eq!(answer.headers()["access-control-expose-headers"], "minfer-ignored-fields, retry-after");
     assert_eq!(answer.headers()["vary"], "origin");
     let refused = asked(&running, ORIGIN, "other");
     assert_eq!((refused.status().as_u16(), allows(refused.headers())), (401, vec![ORIGIN]));
