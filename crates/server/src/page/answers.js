@@ -11,6 +11,7 @@ export class Answers {
   #sampling;
   #grew;
   #save;
+  #isLeft = false;
 
   /**
    * `sampling()` gives the fields of a request that say how tokens are chosen, `grew(conversation, message)` is told of every
@@ -20,6 +21,8 @@ export class Answers {
     this.#sampling = sampling;
     this.#grew = grew;
     this.#save = save;
+    addEventListener('pagehide', () => (this.#isLeft = true));
+    addEventListener('pageshow', () => (this.#isLeft = false));
   }
 
   isRunning(id) {
@@ -43,6 +46,8 @@ export class Answers {
     try {
       await this.#read(conversation, message, answer(body, abort.signal), abort.signal);
     } catch (error) {
+      // A page that is left breaks off its answers, and has kept them as unfinished.
+      if (this.#isLeft) return null;
       failure = abort.signal.aborted ? null : error;
       message.state = failure ? 'failed' : 'stopped';
       if (failure) message.error = failure instanceof ServerError ? failure.message : `The page made a mistake: ${failure.message}`;

@@ -35,7 +35,9 @@ export class Composer {
       this.#input.focus();
     });
     document.addEventListener('keydown', (event) => {
-      if (event.key === 'Escape' && this.#isRunning && !event.isComposing && !document.querySelector('dialog[open]')) stop();
+      // In the search and in a dialog Escape means something else.
+      const isElsewhere = event.target.closest?.('input, dialog') || document.querySelector('dialog[open]');
+      if (event.key === 'Escape' && this.#isRunning && !event.isComposing && !isElsewhere) stop();
     });
   }
 

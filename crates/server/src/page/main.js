@@ -43,7 +43,7 @@ find('open-side').addEventListener('click', () => toggleSide(true));
 find('close-side').addEventListener('click', () => toggleSide(false));
 matchMedia('(min-width: 860px)').addEventListener('change', () => toggleSide(false));
 addEventListener('hashchange', show);
-addEventListener('pagehide', () => answers.isRunning(shown.id) && store.save(shown));
+addEventListener('pagehide', () => answers.isRunning(shown.id) && save(shown));
 document.addEventListener('keydown', ({ key }) => key === 'Escape' && toggleSide(false));
 show();
 askServer();

@@ -5,6 +5,7 @@ import { titleOf } from './store.js';
 
 export class Side {
   #list = document.getElementById('list');
+  #items = new Map();
   #search = document.getElementById('search');
   #actions;
 
@@ -18,31 +19,37 @@ export class Side {
     const words = this.#search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const all = this.#actions.conversations();
     const found = all.filter((each) => words.length === 0 || holds(each, words));
-    this.#list.replaceChildren(...found.map((each) => this.#item(each)));
     const none = document.getElementById('none');
     none.hidden = found.length > 0;
     none.textContent = all.length === 0 ? 'Conversations are kept here, in this browser alone.' : 'Nothing found.';
+    // What is there stays, with the pointer on it, the focus or a title that is being written.
+    const before = this.#items;
+    this.#items = new Map(found.map(({ id }) => [id, before.get(id) ?? this.#item(id)]));
+    for (const [id, { node }] of before) if (!this.#items.has(id)) node.remove();
+    found.forEach((conversation, i) => {
+      const { node, link } = this.#items.get(conversation.id);
+      const isShown = conversation.id === this.#actions.shown();
+      link.textContent = link.title = titleOf(conversation);
+      node.classList.toggle('shown', isShown);
+      node.classList.toggle('running', this.#actions.isRunning(conversation.id));
+      if (isShown) link.setAttribute('aria-current', 'page');
+      else link.removeAttribute('aria-current');
+      if (this.#list.children[i] !== node) this.#list.insertBefore(node, this.#list.children[i] ?? null);
+    });
   }
 
-  #item(conversation) {
-    const { id } = conversation;
-    const title = titleOf(conversation);
-    const link = el('a', { href: `#/${id}`, title, textContent: title });
-    const item = el('li', {});
-    if (id === this.#actions.shown()) {
-      item.className = 'shown';
-      link.setAttribute('aria-current', 'page');
-    }
-    item.classList.toggle('running', this.#actions.isRunning(id));
+  #item(id) {
+    const link = el('a', { href: `#/${id}` });
+    const node = el('li', {});
     const rename = () => {
       let isDone = false;
       const done = (text) => {
         if (isDone) return;
         isDone = true;
-        if (text === null) this.draw();
-        else this.#actions.rename(id, text.trim());
+        node.replaceChildren(link, tools);
+        if (text !== null && text !== link.textContent) this.#actions.rename(id, text.trim());
       };
-      const input = el('input', { value: title, 'aria-label': 'Title', on: {
+      const input = el('input', { value: link.textContent, 'aria-label': 'Title', on: {
         blur: () => done(input.value),
         keydown: (event) => {
           if (event.isComposing) return;
@@ -51,15 +58,15 @@ export class Side {
           if (event.key === 'Enter') done(input.value);
         },
       } });
-      item.replaceChildren(input);
+      node.replaceChildren(input);
       input.select();
     };
     const tools = el('span', { className: 'tools' },
-      iconButton('edit', `Rename ${title}`, rename),
-      iconButton('download', `Export ${title}`, () => this.#actions.download(id)),
-      iconButton('trash', `Delete ${title}`, () => this.#actions.remove(id)));
-    item.append(link, tools);
-    return item;
+      iconButton('edit', 'Rename the conversation', rename),
+      iconButton('download', 'Export the conversation', () => this.#actions.download(id)),
+      iconButton('trash', 'Delete the conversation', () => this.#actions.remove(id)));
+    node.append(link, tools);
+    return { node, link };
   }
 }
 

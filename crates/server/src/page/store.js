@@ -29,7 +29,7 @@ export class Store {
     store.#channel.addEventListener('message', async ({ data: id }) => {
       if (!store.#database || isBusy(id)) return;
       const conversation = await finished(store.#objects('readonly').get(id));
-      if (conversation) store.#all.set(id, conversation);
+      if (conversation) store.#all.set(id, withSame(conversation, store.#all.get(id)));
       else store.#all.delete(id);
       changed(id);
     });
@@ -66,8 +66,12 @@ export class Store {
     if (!this.#database) throw this.problem;
     try {
       const objects = this.#objects('readwrite');
+      const { transaction } = objects;
+      const isCommitted = committed(transaction);
       action(objects);
-      await committed(objects.transaction);
+      // At once: a page that is being closed does not come back to it.
+      transaction.commit();
+      await isCommitted;
     } catch (error) {
       const isFull = error.name === 'QuotaExceededError';
       const why = isFull ? 'the browser’s storage is full. Delete conversations, or export them first' : error.message;
@@ -86,6 +90,13 @@ export function emptyConversation(system) {
 export function titleOf(conversation) {
   const first = conversation.messages[0]?.text.trim().split('\n', 1)[0] ?? '';
   return conversation.title || (first.length > 60 ? `${first.slice(0, 60).trimEnd()}…` : first) || 'New conversation';
+}
+
+/** The messages that did not change are those that there were, so that nothing is drawn anew for them. */
+function withSame(conversation, before) {
+  const old = new Map(before?.messages.map((message) => [JSON.stringify(message), message]));
+  const messages = conversation.messages.map((message) => old.get(JSON.stringify(message)) ?? message);
+  return { ...conversation, messages };
 }
 
 function opened() {

@@ -184,12 +184,26 @@ fn an_answer_grows_is_stopped_and_is_there_after_a_reload() {
     page.browser.press(key::ESCAPE).unwrap();
     page.until_answered();
     page.running.wait_until("the server stops too", |r| r.server.stats().running == 0);
-    assert!(page.text(".figures").starts_with("Stopped"), "{}", page.text(".figures"));
+    let figures = page.text(".figures");
+    assert!(figures.starts_with("Stopped") && figures.contains("tokens/s"), "{figures}");
     let answer = page.text(ANSWER);
 
     page.browser.command("POST", "/refresh", &json!({})).unwrap();
     page.until("it is there again", "return document.querySelectorAll('.turn').length", |n| n == 2);
     assert_eq!((page.text(ANSWER), page.text(".question .body")), (answer.clone(), "one\ntwo".to_owned()));
+
+    // A page that is left in the middle of an answer keeps all that it showed.
+    page.click(".answer [aria-label='Answer again']");
+    page.until(
+        "it begins anew",
+        "return document.querySelector('.running .body')?.textContent.length > 0",
+        |s| s == true,
+    );
+    let shown = length(&page);
+    page.browser.command("POST", "/refresh", &json!({})).unwrap();
+    page.until("it is there again", "return document.querySelectorAll('.turn').length", |n| n == 2);
+    assert!(length(&page) >= shown);
+    assert!(page.text(".figures").starts_with("Not finished"), "{}", page.text(".figures"));
 
     // Another conversation, while the answer of the first goes on.
     page.click(".answer [aria-label='Answer again']");
@@ -236,7 +250,7 @@ fn messages_are_answered_again_edited_and_deleted_and_each_can_be_undone() {
     assert_eq!((&asked["max_tokens"], &asked["seed"], asked.get("top_p")), (&json!(12), &json!(7), None));
     let figures = page.text(".figures");
     assert!(
-        figures.contains("tokens/s") && figures.contains("12 tokens") && figures.contains("prompt "),
+        figures.contains("first after") && figures.contains("12 tokens") && figures.contains("prompt "),
         "{figures}"
     );
     let used =
@@ -298,6 +312,32 @@ fn nasty() -> Json {
     ]);
     let conversation = json!({"id": "c1", "title": "<b>title</b>", "created": 1, "updated": 2, "system": "", "messages": messages});
     json!({"format": "minfer-conversations", "version": 1, "conversations": [conversation]})
+}
+
+#[test]
+fn tabs_show_the_same_and_what_did_not_change_stays_as_it_is() {
+    let Some(page) = open(start()) else { return };
+    let to = |tab: &Json| page.browser.command("POST", "/window", &json!({"handle": tab})).unwrap();
+    let first = page.browser.command("GET", "/window", &Json::Null).unwrap();
+    page.click("#open-settings");
+    page.browser.type_into("[name=max_tokens]", &format!("8{}", key::ESCAPE)).unwrap();
+    page.send("hello");
+    page.until_answered();
+    let second = page.browser.command("POST", "/window/new", &json!({"type": "tab"})).unwrap();
+    to(&second["handle"]);
+    page.load();
+    page.click("#list a");
+    page.until("it is shown", "return document.querySelectorAll('.turn').length", |n| n == 2);
+    page.run("window.nodes = [...document.querySelectorAll('.turn, #list li')]");
+    to(&first);
+    page.send("more");
+    page.until_answered();
+    let all = page.text("#thread");
+    to(&second["handle"]);
+    let thread = "return document.getElementById('thread').textContent";
+    page.until("the other tab follows", thread, |text| text == all.as_str());
+    assert_eq!(page.run("return nodes.every((node) => node.isConnected)"), true);
+    page.assert_no_mistake();
 }
 
 #[test]
