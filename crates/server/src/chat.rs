@@ -26,7 +26,7 @@ pub(crate) async fn answer(
     answer::respond(server, bytes, read).await
 }
 
-fn read(bytes: &[u8], server: &Arc<Server>) -> Result<Plan, ApiError> {
+pub(crate) fn read(bytes: &[u8], server: &Arc<Server>) -> Result<Plan, ApiError> {
     let model = server.engine.model();
     let mut fields = Fields::of_body(bytes)?;
     let Common { n, stream, include_usage, mut options } = Common::read(&mut fields, server)?;

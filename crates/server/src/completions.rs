@@ -25,7 +25,7 @@ pub(crate) async fn answer(
     answer::respond(server, bytes, read).await
 }
 
-fn read(bytes: &[u8], server: &Arc<Server>) -> Result<Plan, ApiError> {
+pub(crate) fn read(bytes: &[u8], server: &Arc<Server>) -> Result<Plan, ApiError> {
     let mut fields = Fields::of_body(bytes)?;
     let common = Common::read(&mut fields, server)?;
     let mut options = common.options.clone();

@@ -40,6 +40,8 @@ impl Fields {
     }
 
     pub fn take(&mut self, field: &str) -> Option<Json> {
+        #[cfg(test)]
+        self.ignored.asked.insert(self.name(field));
         self.map.shift_remove(field).filter(|value| !value.is_null())
     }
 
@@ -107,9 +109,9 @@ impl Fields {
     }
 
     /// A field that is not done.
-    pub fn refuse(&mut self, field: &str) -> Result<(), ApiError> {
-        match self.take(field) {
-            Some(_) => Err(ApiError::field(self.name(field), "is not supported")),
+    pub fn refuse(&mut self, field: &str, why: &str) -> Result<(), ApiError> {
+        match self.peek(field) {
+            Some(_) => Err(ApiError::field(self.name(field), why)),
             None => Ok(()),
         }
     }
@@ -117,7 +119,7 @@ impl Fields {
     /// Fields that cannot change an answer.
     pub fn ignore(&mut self, fields: &[&str]) {
         for field in fields {
-            self.map.shift_remove(*field);
+            self.take(field);
         }
     }
 

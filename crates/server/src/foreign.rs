@@ -80,7 +80,7 @@ const WITHOUT_EFFECT: [&str; 17] = [
 /// Takes them.
 pub(crate) fn take(fields: &mut Fields) -> Result<(), ApiError> {
     for field in REFUSED {
-        fields.refuse(field)?;
+        fields.refuse(field, "is not supported")?;
     }
     for (field, value) in neutral() {
         fields.only(field, &value)?;

@@ -17,6 +17,9 @@ pub(crate) struct Ignored {
     names: Vec<String>,
     /// Whether there were more than are told.
     has_more: bool,
+    /// Names that were asked for, which the published document is held against.
+    #[cfg(test)]
+    pub asked: std::collections::BTreeSet<String>,
 }
 
 impl Ignored {
@@ -37,6 +40,8 @@ impl Ignored {
     pub fn extend(&mut self, other: Ignored) {
         other.names.iter().for_each(|name| self.add(name));
         self.has_more |= other.has_more;
+        #[cfg(test)]
+        self.asked.extend(other.asked);
     }
 
     fn told(&self) -> String {

@@ -26,6 +26,7 @@ mod info;
 mod limits;
 mod logprobs;
 mod messages;
+mod openapi;
 mod page;
 mod prompt;
 mod rate;

@@ -10,10 +10,11 @@ use axum::response::Response;
 use axum::routing::{get, post};
 
 use crate::{
-    ApiError, Server, auth, chat, completions, cors, embeddings, info, limits, page, responses, tokens,
+    ApiError, Server, auth, chat, completions, cors, embeddings, info, limits, openapi, page, responses,
+    tokens,
 };
 
-/// The routes of a server. `/`, the files of its page and `/health` need no key.
+/// The routes of a server. `/`, the files of its page, `/health` and `/openapi.json` need no key.
 pub fn router(server: Arc<Server>) -> Router {
     let guarded = Router::new()
         .route("/v1/chat/completions", post(chat::answer))
@@ -32,6 +33,7 @@ pub fn router(server: Arc<Server>) -> Router {
         .route("/", get(page::root))
         .route("/page/{name}", get(page::file))
         .route("/health", get(info::health))
+        .route("/openapi.json", get(openapi::document))
         .merge(guarded)
         .fallback(no_route)
         .method_not_allowed_fallback(other_method)

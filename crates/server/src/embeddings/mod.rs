@@ -26,11 +26,11 @@ use crate::{ApiError, Server, common, tokens};
 const TEXTS_MAX: usize = 2048;
 
 /// A request that was read.
-struct Asked {
+pub(crate) struct Asked {
     texts: Vec<Vec<u32>>,
     dimensions: Option<usize>,
     form: Encoding,
-    ignored: Ignored,
+    pub ignored: Ignored,
 }
 
 /// How numbers are written.
@@ -58,7 +58,7 @@ pub(crate) async fn answer(
     Ok((ignored, [(header::CONTENT_TYPE, "application/json")], text).into_response())
 }
 
-fn read(bytes: &[u8], server: &Server, n_ctx: usize) -> Result<Asked, ApiError> {
+pub(crate) fn read(bytes: &[u8], server: &Server, n_ctx: usize) -> Result<Asked, ApiError> {
     let mut fields = Fields::of_body(bytes)?;
     common::model(&mut fields, server)?;
     let n_embd = server.engine.model().config().n_embd as i64;

@@ -54,7 +54,7 @@ pub(crate) async fn answer(
     answer::respond(server, bytes, read).await
 }
 
-fn read(bytes: &[u8], server: &Arc<Server>) -> Result<Plan, ApiError> {
+pub(crate) fn read(bytes: &[u8], server: &Arc<Server>) -> Result<Plan, ApiError> {
     let model = server.engine.model();
     let mut fields = Fields::of_body(bytes)?;
     let mut response = frame(&fields, server);
@@ -119,9 +119,7 @@ fn frame(fields: &Fields, server: &Server) -> Json {
 /// What may only say what is done anyway.
 fn limits(fields: &mut Fields) -> Result<(), ApiError> {
     for (field, why) in REFUSED {
-        if fields.take(field).is_some() {
-            return Err(ApiError::field(field, why));
-        }
+        fields.refuse(field, why)?;
     }
     fields.only("background", &false.into())?;
     fields.only("truncation", &"disabled".into())?;

@@ -6,6 +6,7 @@ mod errors;
 mod foreign;
 mod life;
 mod limits;
+mod openapi;
 mod page;
 mod responses;
 mod shapes;

@@ -65,6 +65,7 @@ pub fn run(server: Server) -> Running {
 pub struct Response {
     pub status: u16,
     pub retry_after: bool,
+    pub content_type: String,
     /// The fields that were left out.
     pub ignored: Option<String>,
     pub text: String,
@@ -143,6 +144,7 @@ fn read(response: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Resp
         status: response.status().as_u16(),
         retry_after: response.headers().contains_key("retry-after"),
         ignored: response.headers().get("minfer-ignored-fields").map(|it| it.to_str().unwrap().to_owned()),
+        content_type: response.headers()["content-type"].to_str().unwrap().to_owned(),
         text: response.body_mut().read_to_string().unwrap(),
     }
 }
