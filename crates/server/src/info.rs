@@ -12,8 +12,9 @@ use crate::{ApiError, Server};
 
 /// `GET /`, for programs.
 pub(crate) async fn root() -> &'static str {
-    "minfer answers here in the form of OpenAI's interface: POST /v1/chat/completions, POST /v1/completions, POST /v1/embeddings, GET /v1/models.\n\
-     Beside it: /health, /metrics, /props, /tokenize, /detokenize.\n"
+    "minfer answers here in the form of OpenAI's interface: POST /v1/chat/completions, POST /v1/completions, POST /v1/responses,\n\
+     POST /v1/embeddings, GET /v1/models. Beside it: /health, /metrics, /props, /tokenize, /detokenize.\n\
+     /openapi.json tells of all of it.\n"
 }
 
 /// `GET /health`: that the server answers, whatever the engine is at.
