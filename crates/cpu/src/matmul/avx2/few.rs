@@ -9,7 +9,7 @@ use crate::matmul::{Activations, Output, Weights};
 use crate::quantize::A32Offsets;
 
 /// The most tokens in one pass.
-pub(super) const TOKENS: usize = 4;
+pub(super) const TOKENS: usize = 8;
 
 /// # Safety
 /// As [`super::matmul`]; there are at most [`TOKENS`] tokens.
@@ -21,13 +21,15 @@ pub(super) unsafe fn matmul<T: Block32>(w: &Weights, rows: Range<usize>, x: &Act
             2 => tokens::<T, 2>(w, rows, x, y),
             3 => tokens::<T, 3>(w, rows, x, y),
             4 => tokens::<T, 4>(w, rows, x, y),
+            5 | 6 => tokens::<T, 6>(w, rows, x, y),
+            7 | 8 => tokens::<T, 8>(w, rows, x, y),
             _ => unreachable!("{} tokens", x.tokens),
         }
     }
 }
 
 /// # Safety
-/// As [`matmul`], of `N` tokens.
+/// As [`matmul`], of `N` tokens or one less, which is then computed twice.
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn tokens<T: Block32, const N: usize>(w: &Weights, rows: Range<usize>, x: &Activations, y: &Output) {
     let blocks = w.cols / 32;
@@ -37,7 +39,8 @@ unsafe fn tokens<T: Block32, const N: usize>(w: &Weights, rows: Range<usize>, x:
     // SAFETY: rows and tokens lie in their slices. Of the last rows the pointers repeat the last, so
     // that eight can be read; their lanes are not stored.
     unsafe {
-        let x: [*const u8; N] = std::array::from_fn(|t| x.data.as_ptr().add(t * x.stride));
+        let tokens = x.tokens;
+        let x: [*const u8; N] = std::array::from_fn(|t| x.data.as_ptr().add(t.min(tokens - 1) * x.stride));
         for row in rows.clone().step_by(8) {
             let start: Rows =
                 std::array::from_fn(|l| w.data.as_ptr().add((row + l).min(rows.end - 1) * row_bytes));
@@ -66,7 +69,7 @@ unsafe fn tokens<T: Block32, const N: usize>(w: &Weights, rows: Range<usize>, x:
                     }
                 }
             }
-            for t in 0..N {
+            for t in 0..N.min(tokens) {
                 let product = if T::MINIMA { _mm256_add_ps(acc[t], min[t]) } else { acc[t] };
                 let to = y.ptr.add(t * y.stride + row - rows.start);
                 store_lanes(to, product, rows.end - row);

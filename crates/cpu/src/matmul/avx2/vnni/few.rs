@@ -11,7 +11,7 @@ use crate::matmul::{Activations, Output, Weights};
 use crate::quantize::A32Offsets;
 
 /// # Safety
-/// As [`super::matmul`], of `N` tokens.
+/// As [`super::matmul`], of `N` tokens or one less, which is then computed twice.
 #[inline(always)]
 pub(super) unsafe fn few<V, T, L, const N: usize>(
     w: &Weights,
@@ -25,14 +25,14 @@ pub(super) unsafe fn few<V, T, L, const N: usize>(
 {
     let blocks = w.cols / 32;
     let row_bytes = blocks * T::BYTES;
-    let at = A32Offsets::of(w.cols);
+    let (at, tokens) = (A32Offsets::of(w.cols), x.tokens);
     // SAFETY: rows and tokens lie in their slices. Of the last rows the pointers repeat the last, so
     // that eight can be read; their lanes are not stored.
     unsafe {
         let excess = _mm256_set1_epi16(-Of32::<T>::EXCESS);
         let mut x_rows = [x.data.as_ptr(); N];
         for (t, row) in x_rows.iter_mut().enumerate() {
-            *row = row.add(t * x.stride);
+            *row = row.add(t.min(tokens - 1) * x.stride);
         }
         let x = x_rows;
         for row in rows.clone().step_by(8) {
@@ -65,7 +65,7 @@ pub(super) unsafe fn few<V, T, L, const N: usize>(
                     }
                 }
             }
-            for t in 0..N {
+            for t in 0..N.min(tokens) {
                 let product = if T::MINIMA { V::add(acc[t], min[t]) } else { acc[t] };
                 store_lanes(y.ptr.add(t * y.stride + row - rows.start), product, rows.end - row);
             }

@@ -111,6 +111,8 @@ impl<T: Block32> Panel for Of32<T> {
                 2 => V::few::<T, Lanes, 2>(w, rows, x, y),
                 3 => V::few::<T, Lanes, 3>(w, rows, x, y),
                 4 => V::few::<T, Lanes, 4>(w, rows, x, y),
+                5 | 6 if V::FEW >= 6 => V::few::<T, Lanes, 6>(w, rows, x, y),
+                7 | 8 if V::FEW >= 8 => V::few::<T, Lanes, 8>(w, rows, x, y),
                 _ => return false,
             }
         }

@@ -29,6 +29,8 @@ pub(super) trait Vector: Copy {
     /// Tokens of a tile whose chains and integers fit the registers, with one scale for each block of 32
     /// and with two.
     const TOKENS: [usize; 2];
+    /// Tokens whose products need no panel: with 32 registers more than with 16.
+    const FEW: usize;
     type Int: Copy;
     type Float: Copy;
 
@@ -138,6 +140,7 @@ macro_rules! methods {
 impl Vector for Wide {
     const LANES: usize = 16;
     const TOKENS: [usize; 2] = [6, 4];
+    const FEW: usize = 8;
     type Int = __m512i;
     type Float = __m512;
 
@@ -185,6 +188,7 @@ macro_rules! narrow {
         impl Vector for Narrow<$vex> {
             const LANES: usize = 8;
             const TOKENS: [usize; 2] = $tokens;
+            const FEW: usize = if $vex { 4 } else { 8 };
             type Int = __m256i;
             type Float = __m256;
 
