@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{EngineArgs, SamplingArgs};
+use super::{AnswerArgs, EngineArgs};
 
 #[derive(Args)]
 #[command(
@@ -27,35 +27,11 @@ pub struct ChatArgs {
     /// Read the first message from a file (a newline at its end is left out)
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<PathBuf>,
-    /// Another chat template than the file's: chatml, gemma, llama3, phi3, or a file that holds one
-    #[arg(long, value_name = "NAME|FILE")]
-    pub chat_template: Option<String>,
     /// Keep what was typed in this file, for the next conversation; without it, it is forgotten
     #[arg(long, value_name = "FILE")]
     pub history_file: Option<PathBuf>,
-    /// At most N tokens an answer; -1 or -2: until the model ends or the context is full
-    #[arg(
-        short = 'n',
-        long = "predict",
-        visible_alias = "n-predict",
-        allow_negative_numbers = true,
-        default_value_t = -1,
-        value_parser = clap::value_parser!(i64).range(-2..),
-        value_name = "N"
-    )]
-    pub predict: i64,
-    /// End an answer before this text, again for more
-    #[arg(
-        short = 'r',
-        long,
-        visible_alias = "reverse-prompt",
-        allow_hyphen_values = true,
-        value_parser = clap::builder::NonEmptyStringValueParser::new(),
-        value_name = "TEXT"
-    )]
-    pub stop: Vec<String>,
     #[command(flatten)]
-    pub sampling: SamplingArgs,
+    pub answer: AnswerArgs,
     #[command(flatten)]
     pub engine: EngineArgs,
 }

@@ -1,6 +1,7 @@
 //! Every flag, with its name, its aliases and its help.
 
 mod about;
+mod answer;
 mod bench;
 mod chat;
 mod constraint;
@@ -19,6 +20,7 @@ use clap::{Args, Parser, Subcommand};
 use minfer::Isa;
 
 pub use about::{CompletionsArgs, CpuArgs, ManArgs};
+pub use answer::AnswerArgs;
 pub use bench::{BenchArgs, BenchOutput};
 pub use chat::ChatArgs;
 pub use constraint::ConstraintArgs;

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{ConstraintArgs, EngineArgs, SamplingArgs};
+use super::{AnswerArgs, ConstraintArgs, EngineArgs};
 
 #[derive(Args)]
 #[command(after_help = "Examples:\n  \
     minfer run smollm2-135m \"Name three rivers.\" --temp 0\n  \
     cat letter.txt | minfer run model.gguf -n 200\n  \
+    minfer run model.gguf -f long.txt --prompt-cache long.kv\n  \
     minfer run model.gguf -p \"1, 2, 3,\" -no-cnv -n 16 --json\n  \
     minfer run model.gguf \"Is a whale a fish?\" --regex \"yes|no\"\n  \
     minfer run model.gguf \"A river in Africa.\" -j '{\"type\": \"object\", \"properties\": {\"name\": {\"type\": \
@@ -36,40 +37,22 @@ pub struct RunArgs {
     /// System message of the chat (also -sys)
     #[arg(long, value_name = "TEXT", conflicts_with = "no_chat", allow_hyphen_values = true)]
     pub system_prompt: Option<String>,
-    /// Another chat template than the file's: chatml, gemma, llama3, phi3, or a file that holds one
-    #[arg(long, value_name = "NAME|FILE", conflicts_with = "no_chat")]
-    pub chat_template: Option<String>,
     /// Give the prompt to the model as it is, without the chat template (also -no-cnv)
-    #[arg(long, visible_alias = "no-conversation")]
+    #[arg(long, visible_alias = "no-conversation", conflicts_with = "chat_template")]
     pub no_chat: bool,
-    /// At most N tokens; -1 or -2: until the model ends or the context is full
-    #[arg(
-        short = 'n',
-        long = "predict",
-        visible_alias = "n-predict",
-        allow_negative_numbers = true,
-        default_value_t = -1,
-        value_parser = clap::value_parser!(i64).range(-2..),
-        value_name = "N"
-    )]
-    pub predict: i64,
-    /// End the answer before this text, again for more
-    #[arg(
-        short = 'r',
-        long,
-        visible_alias = "reverse-prompt",
-        allow_hyphen_values = true,
-        value_parser = clap::builder::NonEmptyStringValueParser::new(),
-        value_name = "TEXT"
-    )]
-    pub stop: Vec<String>,
+    /// Keep what is computed of the prompt in this file: a prompt that begins alike computes only the rest
+    #[arg(long, value_name = "FILE")]
+    pub prompt_cache: Option<PathBuf>,
+    /// Read the file of --prompt-cache and leave it as it is
+    #[arg(long, requires = "prompt_cache")]
+    pub prompt_cache_ro: bool,
     /// Say in JSON how likely each token was, and the N best
     #[arg(long, requires = "json", value_name = "N")]
     pub logprobs: Option<usize>,
     #[command(flatten)]
-    pub constraint: ConstraintArgs,
+    pub answer: AnswerArgs,
     #[command(flatten)]
-    pub sampling: SamplingArgs,
+    pub constraint: ConstraintArgs,
     #[command(flatten)]
     pub engine: EngineArgs,
 }

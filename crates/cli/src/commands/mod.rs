@@ -12,6 +12,7 @@ mod inspect;
 mod logits;
 mod perplexity;
 mod plan;
+mod prompt_cache;
 mod pull;
 mod run;
 mod serve;

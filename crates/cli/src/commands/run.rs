@@ -7,10 +7,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use minfer::{
-    DateTime, Event, FinishReason, GenerateOptions, Generation, Model, RenderOptions, Session, TokenLogprobs,
+    DateTime, Event, FinishReason, GenerateOptions, Generation, Model, RenderOptions, Sequence, Session,
+    TokenLogprobs,
 };
 use serde_json::{Value as Json, json};
 
+use super::prompt_cache::{self, Prepared};
 use super::{
     JSON_VERSION, chat_model, constraint, plan_json, print_json, print_text, session, session_options,
 };
@@ -21,37 +23,46 @@ use crate::progress::Progress;
 use crate::tell;
 
 pub fn run(args: RunArgs, machine: &MachineArgs, started: Instant) -> Result<ExitCode> {
-    let seed = u64::try_from(args.sampling.seed).unwrap_or_else(|_| fresh_seed());
-    let mut sampling = args.sampling.settings(seed);
+    let seed = u64::try_from(args.answer.sampling.seed).unwrap_or_else(|_| fresh_seed());
+    let mut sampling = args.answer.sampling.settings(seed);
     let source = constraint::read(&args.constraint)?;
     let text = prompt_text(&args)?;
     let load_started = Instant::now();
-    let model = chat_model(&args.model, &args.engine.load, args.chat_template.as_deref())?;
+    let model = chat_model(&args.model, &args.engine.load, args.answer.chat_template.as_deref())?;
     let constraint = source.map(|source| source.compile(&model)).transpose()?;
     let prompt = prompt_tokens(&model, &args, &text)?;
-    let n_predict = usize::try_from(args.predict).ok();
+    let n_predict = args.answer.n_predict();
     let needed = prompt.len() + n_predict.unwrap_or(0);
     let options = session_options(&model, &args.engine, machine, needed)?;
     let mut session = session(&model, &args.engine, machine, &options)?;
     let load_time = load_started.elapsed();
 
-    sampling.dry_sequence_breakers = model.sequence_breakers(&args.sampling.breakers())?;
+    sampling.dry_sequence_breakers = model.sequence_breakers(&args.answer.sampling.breakers())?;
     let generate = GenerateOptions {
         n_predict,
         sampling,
-        stop: args.stop,
+        stop: args.answer.stop,
         logprobs: args.logprobs,
-        ignore_eos: args.sampling.ignore_eos,
+        ignore_eos: args.answer.sampling.ignore_eos,
         constraint,
     };
     let mut memory = Json::Null;
-    let generation = answer(&mut session, &prompt, &generate, args.engine.json, &mut memory)?;
+    let interrupt = Interrupt::catch()?;
+    let prepared = match &args.prompt_cache {
+        Some(path) => prompt_cache::read(&mut session, path, args.prompt_cache_ro, &prompt, &interrupt)?,
+        None => Prepared { sequence: session.sequence(), cached: 0, time: Duration::ZERO },
+    };
+    let Prepared { mut sequence, cached, time } = prepared;
+    let generation =
+        answer(&mut session, &mut sequence, &prompt, &generate, args.engine.json, &mut memory, &interrupt)?;
+    let prompt_time = generation.prompt_time + time;
+    let generation = Generation { cached_tokens: cached, prompt_time, ..generation };
     let code = match generation.finish_reason {
         FinishReason::Cancelled => ExitCode::from(interrupt::EXIT_CODE),
         _ => ExitCode::SUCCESS,
     };
     if args.engine.json {
-        let measured = Measured { started, load_time, prompt_tokens: prompt.len(), memory };
+        let measured = Measured { started, load_time, memory };
         print_json(&to_json(&session, &prompt, &generate, &generation, &measured)?)?;
         return Ok(code);
     }
@@ -64,7 +75,7 @@ pub fn run(args: RunArgs, machine: &MachineArgs, started: Instant) -> Result<Exi
         let tokens = generation.tokens.len();
         tell(&format!("note: the answer is cut off after {tokens} tokens, before it is what was asked for"));
     }
-    if args.sampling.temp > 0.0 && args.sampling.seed < 0 && io::stderr().is_terminal() {
+    if args.answer.sampling.temp > 0.0 && args.answer.sampling.seed < 0 && io::stderr().is_terminal() {
         tell(&format!("note: --seed {seed} gives this answer again"));
     }
     Ok(code)
@@ -114,9 +125,13 @@ fn prompt_tokens(model: &Model, args: &RunArgs, text: &str) -> Result<Vec<u32>> 
 }
 
 /// What chat templates call now.
-pub(super) fn now() -> DateTime {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    DateTime::from_unix(seconds as i64, 0)
+fn now() -> DateTime {
+    DateTime::from_unix(unix_now(), 0)
+}
+
+/// Seconds since 1970.
+pub(super) fn unix_now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs() as i64)
 }
 
 /// Some seed that the next run will not have.
@@ -127,18 +142,19 @@ pub(super) fn fresh_seed() -> u64 {
 
 fn answer(
     session: &mut Session,
+    sequence: &mut Sequence,
     prompt: &[u32],
     options: &GenerateOptions,
     quiet: bool,
     memory: &mut Json,
+    interrupt: &Interrupt,
 ) -> Result<Generation> {
-    let interrupt = Interrupt::catch()?;
     let mut progress = Progress::new("reading the prompt");
     let most = options.n_predict.unwrap_or(usize::MAX).min(session.n_ctx().saturating_sub(prompt.len()));
     let mut tokens = 0;
     let mut failure = None;
     let mut out = io::stdout().lock();
-    let generation = session.generate(prompt, options, &mut |event| {
+    let generation = session.generate_in(sequence, prompt, options, &mut |event| {
         match event {
             Event::Prompt { done, total } => progress.set(done as u64, total as u64),
             Event::Token { .. } if quiet => {
@@ -172,7 +188,6 @@ fn answer(
 struct Measured {
     started: Instant,
     load_time: Duration,
-    prompt_tokens: usize,
     memory: Json,
 }
 
@@ -190,6 +205,7 @@ fn to_json(
     let mut out = json!({
         "version": JSON_VERSION,
         "prompt_tokens": prompt,
+        "cached_tokens": generation.cached_tokens,
         "tokens": generation.tokens,
         "text": generation.text,
         "finish_reason": generation.finish_reason.name(),
@@ -197,7 +213,7 @@ fn to_json(
         "timings": {
             "load_ms": ms(measured.load_time),
             "prompt_ms": ms(generation.prompt_time),
-            "prompt_tokens_per_s": rate(measured.prompt_tokens, generation.prompt_time),
+            "prompt_tokens_per_s": rate(prompt.len() - generation.cached_tokens, generation.prompt_time),
             "first_token_ms": generation.first_token_at.map(|at| ms(at - measured.started)),
             "decode_tokens_per_s": rate(generation.tokens.len().saturating_sub(1), generation.decode_time),
         },

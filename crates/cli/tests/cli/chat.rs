@@ -10,6 +10,9 @@ use crate::support::{Ran, command, encoder, file, micro, minfer, tiny};
 /// Answers of a known length whose text tells tokens apart.
 const PLAIN: [&str; 8] = ["-n", "12", "--seed", "7", "--temp", "1", "--ignore-eos", "--json"];
 
+/// Letters one by one, which the tokenizer would take together.
+const LETTERS: [&str; 8] = ["-l", "105+50", "-l", "110+50", "--repeat-last-n", "1", "--repeat-penalty", "3"];
+
 /// A conversation of these lines.
 fn chat(model: &str, options: &[&str], lines: &[&str]) -> Ran {
     let mut command = command(&[&["chat", model], options].concat());
@@ -43,11 +46,9 @@ fn usage(value: &Json, key: &str) -> u64 {
 
 #[test]
 fn a_second_turn_computes_only_what_is_new_in_it() {
-    // Letters one by one, which the tokenizer would take together.
-    let letters = ["-l", "105+50", "-l", "110+50", "--repeat-last-n", "1", "--repeat-penalty", "3"];
     for model in [micro(), tiny()] {
         let lines = ["tell me of rivers", "and of mountains", "and of seas", "/stats"];
-        let found = values(&chat(model, &[&PLAIN[..], &letters].concat(), &lines).expect(0).out);
+        let found = values(&chat(model, &[&PLAIN[..], &LETTERS].concat(), &lines).expect(0).out);
         let [first, second, third, stats] = &found[..] else { panic!("{found:?}") };
         let text = first["text"].as_str().unwrap();
         let usual = minfer::Model::load(model).unwrap().tokenize(text, false).unwrap();
@@ -234,4 +235,107 @@ fn answers_come_while_the_conversation_goes_on() {
     }
     drop(input);
     assert!(child.wait().unwrap().success());
+}
+
+/// A conversation of two turns in a file, and the third turn of the process that wrote it.
+fn two_turns_and_a_third(model: &str, path: &str) -> Json {
+    let save = format!("/save {path}");
+    let lines = ["tell me of rivers", "and of mountains", &save, "and of seas"];
+    let ran = chat(model, &[&PLAIN[..], &LETTERS].concat(), &lines).expect(0);
+    values(&ran.out).pop().unwrap()
+}
+
+#[test]
+fn another_process_goes_on_with_a_saved_conversation_and_computes_only_what_is_new() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("talk.json");
+    let path = path.to_str().unwrap();
+    for model in [micro(), tiny()] {
+        let straight = two_turns_and_a_third(model, path);
+        let load = format!("/load {path}");
+        let lines = [&load[..], "and of seas", "/stats"];
+        let ran = chat(model, &[&PLAIN[..], &LETTERS].concat(), &lines).expect(0);
+        assert_eq!(ran.err, "", "nothing is to be told");
+        let [third, stats] = &values(&ran.out)[..] else { panic!("{}", ran.out) };
+        assert_eq!(third["text"], straight["text"]);
+        assert_eq!(third["usage"], straight["usage"]);
+        assert!(usage(third, "cached_tokens") > usage(third, "computed_tokens"), "{third}");
+        let total = |key: &str| stats["total"][key].as_u64().unwrap();
+        assert_eq!((total("answers"), total("completion_tokens")), (1, 12));
+        assert_eq!(total("cached_tokens"), usage(third, "cached_tokens"));
+        assert_eq!(total("computed_tokens"), usage(third, "computed_tokens"));
+    }
+}
+
+#[test]
+fn totals_are_those_of_all_answers() {
+    let found = answers(micro(), &["/stats", "one", "two", "/regen", "/stats"]);
+    assert_eq!(found[0]["total"]["answers"], 0);
+    let sum = |key: &str| found[1..4].iter().map(|answer| usage(answer, key)).sum::<u64>();
+    for key in ["cached_tokens", "computed_tokens", "completion_tokens"] {
+        assert_eq!(found[4]["total"][key], sum(key), "{key}");
+    }
+    assert_eq!(found[4]["total"]["answers"], 3);
+}
+
+#[test]
+fn a_cache_that_does_not_serve_costs_time_and_nothing_else_and_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("talk.json");
+    let (path, kv) = (path.to_str().unwrap(), folder.path().join("talk.json.kv"));
+    let straight = two_turns_and_a_third(micro(), path);
+    let whole = std::fs::read(&kv).unwrap();
+    let load = format!("/load {path}");
+    let go_on = |options: &[&str]| {
+        let ran = chat(micro(), &[&PLAIN[..], &LETTERS, options].concat(), &[&load, "and of seas"]).expect(0);
+        let third = values(&ran.out).remove(0);
+        // Another conversation may begin alike.
+        assert!(usage(&third, "cached_tokens") < usage(&straight, "cached_tokens") / 2, "{}", ran.err);
+        (third["text"].clone(), ran.err)
+    };
+    let told = |err: &str, words: &[&str]| {
+        for word in words.iter().chain(&["talk.json.kv", "computed with the next message"]) {
+            assert!(err.contains(word), "{word:?} is missing in {err:?}");
+        }
+    };
+    // Another type of cache has other answers.
+    told(&go_on(&["--kv-type-v", "f32"]).1, &["values of type F16, expected F32"]);
+
+    let mut damaged = whole.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    let foreign = {
+        let other = folder.path().join("other.json");
+        two_turns_and_a_third(tiny(), other.to_str().unwrap());
+        std::fs::read(folder.path().join("other.json.kv")).unwrap()
+    };
+    let of_another_talk = {
+        let other = folder.path().join("else.json");
+        answers(micro(), &["Something else, at some length.", &format!("/save {}", other.to_str().unwrap())]);
+        std::fs::read(folder.path().join("else.json.kv")).unwrap()
+    };
+    let cases: [(&[u8], &[&str]); 5] = [
+        (&damaged, &["is damaged: the cache"]),
+        (&whole[..whole.len() - 5], &["cut off"]),
+        (&foreign, &["of another model"]),
+        (&of_another_talk, &["of which"]),
+        (b"no cache", &["is no saved sequence"]),
+    ];
+    for (bytes, words) in cases {
+        std::fs::write(&kv, bytes).unwrap();
+        let (text, err) = go_on(&[]);
+        assert_eq!(text, straight["text"], "{err}");
+        told(&err, words);
+    }
+    std::fs::remove_file(&kv).unwrap();
+    let (text, err) = go_on(&[]);
+    assert_eq!(text, straight["text"]);
+    told(&err, &["there is no"]);
+
+    // What does not fit is told with both numbers, and so is the next message.
+    std::fs::write(&kv, whole).unwrap();
+    let ran =
+        chat(micro(), &[&PLAIN[..], &LETTERS, &["-c", "64"]].concat(), &[&load, "and of seas"]).expect(1);
+    for words in ["positions, and the context has 64", "the context 64 positions", "/undo"] {
+        assert!(ran.err.contains(words), "{words:?} is missing in {:?}", ran.err);
+    }
 }

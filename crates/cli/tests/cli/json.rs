@@ -11,8 +11,17 @@ fn ids(value: &Json) -> Vec<u64> {
 #[test]
 fn run_prints_tokens_text_reason_seed_timings_and_memory() {
     let found = json(&["run", micro(), "hello", "-n", "5", "--temp", "0", "--json"]);
-    let expected =
-        ["version", "prompt_tokens", "tokens", "text", "finish_reason", "seed", "timings", "memory"];
+    let expected = [
+        "version",
+        "prompt_tokens",
+        "cached_tokens",
+        "tokens",
+        "text",
+        "finish_reason",
+        "seed",
+        "timings",
+        "memory",
+    ];
     assert_eq!(keys(&found), expected);
     assert!(!ids(&found["prompt_tokens"]).is_empty());
     let tokens = ids(&found["tokens"]);

@@ -17,6 +17,7 @@ mod interrupt;
 mod json;
 mod loading;
 mod plan;
+mod prompt_cache;
 mod pull;
 mod sampling;
 mod serve;

@@ -38,10 +38,10 @@ pub const HELP: &str = "\
 /reset            forget all that was said; the system message stays
 /undo             take back the last message and its answer
 /regen            answer the last message again
-/save FILE        write the conversation and its settings to a file
-/load FILE        go on with a saved conversation
+/save FILE        write the conversation and its settings to a file, and the cache to FILE.kv
+/load FILE        go on with a saved conversation; without its FILE.kv it is computed again
 /set NAME VALUE   temp, top-k, top-p, min-p, repeat-penalty, seed, n-predict; alone, show them
-/stats            what the last answer took, and how full the context is
+/stats            what the last answer and all of them took, and how full the context is
 /exit             end (also Ctrl-D)
 //TEXT            a message that begins with /
 A line that ends with \\ goes on in the next one. Ctrl-C ends an answer.

@@ -3,6 +3,7 @@
 mod answer;
 mod command;
 mod conversation;
+mod files;
 mod input;
 mod prompt;
 mod report;
@@ -20,9 +21,9 @@ use self::command::{Asked, HELP};
 use self::conversation::{Conversation, Exchange};
 use self::input::{Input, is_interactive};
 use self::prompt::Prompts;
-use self::report::{Last, Report};
+use self::report::{Last, Report, Total};
 use self::settings::Settings;
-use super::run::{fresh_seed, now, without_last_newline};
+use super::run::{fresh_seed, unix_now, without_last_newline};
 use super::{chat_model, print_json, print_text, session_options_over, told_threads, write_graph};
 use crate::args::{ChatArgs, MachineArgs};
 use crate::interrupt::{self, Interrupt};
@@ -36,16 +37,17 @@ const FULL: &str =
 const CONTEXT_MIN: usize = 512;
 
 pub fn run(args: ChatArgs, machine: &MachineArgs) -> Result<ExitCode> {
-    let sampling = args.sampling.settings(0);
+    let sampling = args.answer.sampling.settings(0);
     let first = args.file.as_deref().map(read_message).transpose()?;
-    let model = chat_model(&args.model, &args.engine.load, args.chat_template.as_deref())?;
+    let model = chat_model(&args.model, &args.engine.load, args.answer.chat_template.as_deref())?;
     let arch = model.config().arch;
     if arch.encoder {
         return Err(minfer::Error::Encoder { arch: arch.name }.into());
     }
     let conversation =
         Conversation { system: args.system.filter(|text| !text.is_empty()), ..Conversation::default() };
-    let mut prompts = Prompts::new(now());
+    let began = unix_now();
+    let mut prompts = Prompts::new(began);
     // A template that is missing or cannot be used is told before anything is computed.
     prompts.tokens(&model, &conversation, Some("Hello")).context(
         "minfer chat needs a chat template that it can use (--chat-template gives another; minfer run takes raw prompts)",
@@ -53,13 +55,13 @@ pub fn run(args: ChatArgs, machine: &MachineArgs) -> Result<ExitCode> {
     let sequences = SessionOptions { n_seq: 1, n_kept: 1, ..SessionOptions::default() };
     let session = session_options_over(sequences, &model, &args.engine, machine, CONTEXT_MIN)?;
     write_graph(&model, &args.engine, &session)?;
-    let dry_sequence_breakers = model.sequence_breakers(&args.sampling.breakers())?;
+    let dry_sequence_breakers = model.sequence_breakers(&args.answer.sampling.breakers())?;
     let threads = Some(told_threads(machine));
     let engine = Engine::new(model, &EngineOptions { session, chunk: session.n_ubatch, queue: 1, threads })?;
     let settings = Settings {
         sampling: Sampling { dry_sequence_breakers, ..sampling },
-        seed: u64::try_from(args.sampling.seed).ok(),
-        n_predict: usize::try_from(args.predict).ok(),
+        seed: u64::try_from(args.answer.sampling.seed).ok(),
+        n_predict: args.answer.n_predict(),
     };
     let interrupt = Interrupt::catch()?;
     let mut chat = Chat {
@@ -67,10 +69,12 @@ pub fn run(args: ChatArgs, machine: &MachineArgs) -> Result<ExitCode> {
         conversation,
         settings,
         prompts,
-        stop: args.stop,
-        ignore_eos: args.sampling.ignore_eos,
+        began,
+        stop: args.answer.stop,
+        ignore_eos: args.answer.sampling.ignore_eos,
         interrupt,
         last: None,
+        total: Total::default(),
         interactive: is_interactive(),
         json: args.engine.json,
     };
@@ -86,10 +90,13 @@ struct Chat {
     conversation: Conversation,
     settings: Settings,
     prompts: Prompts,
+    /// When the conversation began, in seconds after 1970: templates may say the date.
+    began: i64,
     stop: Vec<String>,
     ignore_eos: bool,
     interrupt: Interrupt,
     last: Option<Last>,
+    total: Total,
     /// A person types and reads.
     interactive: bool,
     json: bool,
@@ -161,12 +168,9 @@ impl Chat {
             },
             Asked::Regen => return self.regenerate(),
             Asked::Save(path) => {
-                let name = self.engine.model().name();
-                let text = saved::to_json(&self.conversation, &self.settings, &name)?;
-                if let Err(error) = saved::write(&path, &text) {
+                if let Err(error) = self.save(&path) {
                     return Ok(Outcome::Refused(error));
                 }
-                self.note(&format!("saved to {}", path.display()));
             }
             Asked::Load(path) => {
                 if let Err(error) = self.load(&path) {
@@ -221,6 +225,7 @@ impl Chat {
             return Ok(Outcome::Interrupted);
         }
         self.last = Some(Last::from(&answer));
+        self.total.add(&answer.usage);
         let reason = answer.reason;
         let reply = prompt::reply(self.engine.model().tokenizer(), answer.text, answer.tokens);
         let text = self.json.then(|| reply.text.clone());
@@ -258,21 +263,12 @@ impl Chat {
         Ok(outcome)
     }
 
-    /// Goes on with a saved conversation; on an error nothing has changed.
-    fn load(&mut self, path: &Path) -> Result<()> {
-        let text =
-            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let model = self.engine.model();
-        let loaded = saved::from_json(&text, &self.settings, model.tokenizer());
-        let loaded = loaded.with_context(|| path.display().to_string())?;
-        let name = model.name();
-        if loaded.model != name {
-            tell(&format!("note: the conversation was led with {}, and goes on with {name}", loaded.model));
+    /// The tokens of what was said, if anything was and the template writes a conversation that ends with an answer.
+    fn tokens_so_far(&mut self) -> Option<Vec<u32>> {
+        if self.conversation.exchanges.is_empty() {
+            return None;
         }
-        let count = loaded.conversation.exchanges.len();
-        (self.conversation, self.settings, self.last) = (loaded.conversation, loaded.settings, None);
-        self.note(&format!("{count} exchanges from {}", path.display()));
-        Ok(())
+        self.prompts.tokens(self.engine.model(), &self.conversation, None).ok()
     }
 
     /// For programs as JSON, for people in words.
@@ -280,7 +276,7 @@ impl Chat {
         let report = self.report();
         match self.interactive && !self.json {
             true => print_text(&report.shown()),
-            false => print_json(&report.to_json(None)),
+            false => print_json(&report.stats_json()),
         }
     }
 
@@ -289,12 +285,9 @@ impl Chat {
         let taken = self.last.map_or(0, |Last { usage, .. }| usage.prompt_tokens + usage.completion_tokens);
         let used = match self.conversation.exchanges.is_empty() {
             true => 0,
-            false => {
-                let tokens = self.prompts.tokens(self.engine.model(), &self.conversation, None);
-                tokens.map_or(taken, |tokens| tokens.len())
-            }
+            false => self.tokens_so_far().map_or(taken, |tokens| tokens.len()),
         };
-        Report { used, n_ctx: self.engine.n_ctx(), last: self.last }
+        Report { used, n_ctx: self.engine.n_ctx(), last: self.last, total: self.total }
     }
 
     /// What was asked for; beside JSON it is no part of the output.

@@ -14,8 +14,9 @@ pub struct Prompts {
 }
 
 impl Prompts {
-    pub fn new(now: DateTime) -> Prompts {
-        Prompts { now, before: Vec::new() }
+    /// Of a conversation that began so many seconds after 1970.
+    pub fn new(began: i64) -> Prompts {
+        Prompts { now: DateTime::from_unix(began, 0), before: Vec::new() }
     }
 
     /// The prompt that asks for the answer to `next`; without it, what the conversation takes by itself.

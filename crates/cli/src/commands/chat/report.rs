@@ -23,6 +23,26 @@ impl From<&Answer> for Last {
     }
 }
 
+/// What all answers took since the program began.
+#[derive(Clone, Copy, Default)]
+pub struct Total {
+    pub answers: usize,
+    /// Tokens of prompts that the cache had.
+    pub cached: usize,
+    /// Tokens of prompts that it had not.
+    pub computed: usize,
+    pub completion: usize,
+}
+
+impl Total {
+    pub fn add(&mut self, usage: &Usage) {
+        self.answers += 1;
+        self.cached += usage.cached_tokens;
+        self.computed += computed(usage);
+        self.completion += usage.completion_tokens;
+    }
+}
+
 /// The state of a conversation.
 pub struct Report {
     /// Tokens that the conversation takes.
@@ -30,6 +50,7 @@ pub struct Report {
     /// Positions of the context.
     pub n_ctx: usize,
     pub last: Option<Last>,
+    pub total: Total,
 }
 
 impl Report {
@@ -60,13 +81,28 @@ impl Report {
         out
     }
 
+    /// What `/stats` tells: that of the last answer, and of all.
+    pub fn stats_json(&self) -> Json {
+        let Total { answers, cached, computed, completion } = self.total;
+        let mut out = self.to_json(None);
+        out["total"] = json!({
+            "answers": answers,
+            "cached_tokens": cached,
+            "computed_tokens": computed,
+            "completion_tokens": completion,
+        });
+        out
+    }
+
     /// For people.
     pub fn shown(&self) -> String {
         let context = format!("context: {} of {} tokens used, {} left\n", self.used, self.n_ctx, self.left());
         let Some(Last { reason, seed, usage }) = self.last else { return context };
+        let Total { answers, cached, computed: in_all, completion } = self.total;
         format!(
             "{context}prompt: {} tokens, {} from the cache, {} computed, {:.1} tokens/s\nanswer: {} tokens, {:.1} tokens/s, \
-             ended by {}, seed {seed}\n",
+             ended by {}, seed {seed}\nall {answers} answers: {cached} tokens from the cache, {in_all} computed, {completion} \
+             answered\n",
             usage.prompt_tokens,
             usage.cached_tokens,
             computed(&usage),

@@ -25,6 +25,9 @@ struct Head {
 struct Saved {
     minfer_chat: u32,
     model: String,
+    /// What templates call now, in seconds since 1970.
+    #[serde(default)]
+    began: Option<i64>,
     system: Option<String>,
     settings: SavedSettings,
     messages: Vec<Message>,
@@ -58,7 +61,7 @@ enum Role {
 }
 
 /// A conversation as JSON.
-pub fn to_json(conversation: &Conversation, settings: &Settings, model: &str) -> Result<String> {
+pub fn to_json(conversation: &Conversation, settings: &Settings, model: &str, began: i64) -> Result<String> {
     let mut messages = Vec::new();
     for Exchange { user, reply } in &conversation.exchanges {
         messages.push(Message { role: Role::User, content: user.clone(), tokens: Vec::new() });
@@ -69,6 +72,7 @@ pub fn to_json(conversation: &Conversation, settings: &Settings, model: &str) ->
     let saved = Saved {
         minfer_chat: VERSION,
         model: model.to_owned(),
+        began: Some(began),
         system: conversation.system.clone(),
         settings: SavedSettings {
             temp: sampling.temperature,
@@ -90,6 +94,8 @@ pub struct Loaded {
     pub settings: Settings,
     /// With which model it was led.
     pub model: String,
+    /// When it began, if the file says so.
+    pub began: Option<i64>,
 }
 
 /// Reads a conversation. Settings that files do not hold are those of `settings`; tokens that do not say their text with
@@ -123,7 +129,8 @@ pub fn from_json(text: &str, settings: &Settings, tokenizer: &Tokenizer) -> Resu
         }
     }
     let system = saved.system.filter(|text| !text.is_empty());
-    Ok(Loaded { conversation: Conversation { system, exchanges }, settings, model: saved.model })
+    let conversation = Conversation { system, exchanges };
+    Ok(Loaded { conversation, settings, model: saved.model, began: saved.began })
 }
 
 /// Writes a file as a whole or not at all.
