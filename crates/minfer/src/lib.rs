@@ -29,6 +29,17 @@
 //!
 //! [`Embedder`] makes vectors of texts, with encoders (BERT) and with every other model. Encoders generate no text.
 //!
+//! Programs to begin with are in `examples`, run by `cargo run --release -p minfer --example NAME -- MODEL ...`:
+//!
+//! | example | after `MODEL` | shows |
+//! |---|---|---|
+//! | `generate` | a prompt | an answer while it is made: [`Session::generate`] |
+//! | `chat` | | turns that compute only what is new: [`Session::generate_in`] |
+//! | `constrained` | a prompt | an answer that obeys a schema: [`Constraint`] |
+//! | `embed` | texts | vectors: [`Embedder`] |
+//! | `engine` | prompts | requests side by side, events, one that is cancelled: [`Engine`] |
+//! | `plan` | positions | what a session will take, without one: [`Model::plan`] |
+//!
 //! Everything is a value that the caller owns: nothing is printed, no signal is caught, no environment variable
 //! is read, and several models and sessions live side by side.
 

@@ -6,8 +6,8 @@ use runtime::{Item, Rows, RuntimeError, SeqId};
 
 use crate::{Error, Event, Session};
 
-/// Positions in the cache of a session, and their tokens. It goes with the session that made it, which gives its pages back
-/// with [`Session::remove`] or when it is dropped itself.
+/// Positions in the cache of a session, and their tokens. It goes with the session that made it and keeps its pages until
+/// [`Session::remove`], or until the session is dropped.
 #[derive(Debug)]
 pub struct Sequence {
     pub(crate) id: SeqId,
