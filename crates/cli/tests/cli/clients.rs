@@ -43,3 +43,11 @@ fn litellm_asks_for_chats_and_responses() {
     let serving = serve(&["-c", "512", "--alias", "noise"], Some("secret"));
     run("litellm_client.py", "litellm", &[serving.url(), "noise"]);
 }
+
+/// Five answers to each here; `schemas_client.py` takes more.
+#[test]
+fn answers_obey_their_schemas_in_the_judgement_of_jsonschema() {
+    let serving = serve(&["-c", "1024", "-np", "16"], None);
+    let schemas = concat!(env!("CARGO_MANIFEST_DIR"), "/../constrain/tests/constrain/schemas.json");
+    run("schemas_client.py", "jsonschema", &[serving.url(), schemas, "5"]);
+}
