@@ -9,7 +9,7 @@ use crate::ApiError;
 use crate::fields::Fields;
 
 /// What could change an answer, whatever it says.
-const REFUSED: [&str; 21] = [
+const REFUSED: [&str; 22] = [
     "guided_choice",
     "guided_grammar",
     "guided_json",
@@ -24,6 +24,7 @@ const REFUSED: [&str; 21] = [
     "structured_outputs",
     // Of chats.
     "audio",
+    "chat_template",
     "continue_final_message",
     "function_call",
     "functions",
