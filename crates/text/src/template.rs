@@ -1,9 +1,12 @@
 //! Chat templates: Jinja set up as Hugging Face transformers does it.
 
+mod bounded;
+mod checked;
 mod error;
 mod guard;
 mod named;
 mod reading;
+mod stack;
 mod time;
 mod tojson;
 
@@ -14,9 +17,11 @@ use minijinja::value::{Kwargs, Rest, Serde};
 use minijinja::{Environment, ErrorKind, Value};
 use serde_json::Value as Json;
 
+use checked::Checked;
 pub use error::{TemplateError, TemplateErrorKind};
 pub use named::{named_template, template_names};
 use reading::Reading;
+use stack::on_own_stack;
 pub use time::DateTime;
 
 use crate::{Segment, Tokenizer};
@@ -32,6 +37,7 @@ const FUEL: u64 = 4_000_000;
 pub struct ChatTemplate {
     environment: Environment<'static>,
     source: String,
+    checked: Checked,
     variables: BTreeMap<String, Value>,
 }
 
@@ -62,16 +68,25 @@ impl ChatTemplate {
             .lstrip_blocks(true)
             .build()
             .expect("the delimiters are the usual ones");
-        environment.set_syntax(syntax);
+        environment.set_syntax(syntax.clone());
         environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
         environment.set_fuel(Some(FUEL));
         // Errors then carry the place in the template.
         environment.set_debug(true);
         environment.add_function("raise_exception", error::raise_exception);
         environment.add_filter("tojson", tojson::tojson);
-        environment
-            .add_template_owned(NAME, source.to_owned())
-            .map_err(|error| TemplateError::new(&error, source))?;
+        bounded::add(&mut environment);
+        let checked = on_own_stack(|| {
+            let of_source = |error: minijinja::Error| TemplateError::new(&error, source, |offset| offset);
+            let checked = Checked::new(source, &syntax).map_err(of_source)?;
+            let checked = checked.map_err(|it| TemplateError::too_much(source, it.offset, &it.what))?;
+            // So that what is wrong is told of the source itself.
+            environment.add_template_owned(NAME, source.to_owned()).map_err(of_source)?;
+            environment
+                .add_template_owned(NAME, checked.text.clone())
+                .map_err(|error| TemplateError::new(&error, source, |offset| checked.original(offset)))?;
+            Ok(checked)
+        })?;
 
         let mut variables = BTreeMap::new();
         for (name, text) in [("bos_token", bos), ("eos_token", eos)] {
@@ -79,12 +94,16 @@ impl ChatTemplate {
                 variables.insert(name.to_owned(), Value::from(text));
             }
         }
-        Ok(ChatTemplate { environment, source: source.to_owned(), variables })
+        Ok(ChatTemplate { environment, source: source.to_owned(), checked, variables })
     }
 
     /// The text of a chat. `messages` is a list of objects with `role` and `content`, as in the
     /// chat API; the template decides what else it reads.
     pub fn render(&self, messages: &Json, options: &RenderOptions) -> Result<String, TemplateError> {
+        on_own_stack(|| self.render_here(messages, options))
+    }
+
+    fn render_here(&self, messages: &Json, options: &RenderOptions) -> Result<String, TemplateError> {
         let mut error = match self.render_once(Value::from(Serde(messages)), options) {
             Ok(text) => return Ok(text),
             Err(error) => error,
@@ -120,7 +139,9 @@ impl ChatTemplate {
             context.insert(name.clone(), Value::from(Serde(value)));
         }
         let template = self.environment.get_template(NAME).expect("added when made");
-        template.render(context).map_err(|error| TemplateError::new(&error, &self.source))
+        template
+            .render(context)
+            .map_err(|error| TemplateError::new(&error, &self.source, |offset| self.checked.original(offset)))
     }
 
     /// As [`ChatTemplate::render`], cut where a message, a tool or a further variable holds text
@@ -135,6 +156,6 @@ impl ChatTemplate {
         options: &RenderOptions,
         tokenizer: &Tokenizer,
     ) -> Result<Vec<Segment>, TemplateError> {
-        guard::render_segments(self, messages, options, tokenizer)
+        on_own_stack(|| guard::render_segments(self, messages, options, tokenizer))
     }
 }

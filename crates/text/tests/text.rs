@@ -2,6 +2,8 @@
 
 #[path = "text/encoding.rs"]
 mod encoding;
+#[path = "text/hostile_templates.rs"]
+mod hostile_templates;
 #[path = "text/long_runs.rs"]
 mod long_runs;
 #[path = "text/models.rs"]

@@ -36,6 +36,13 @@ pub enum TemplateErrorKind {
     Render,
 }
 
+/// Both from 1.
+fn line_and_column(source: &str, offset: usize) -> Option<(usize, usize)> {
+    let before = source.get(..offset)?;
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    Some((before.matches('\n').count() + 1, before[line_start..].chars().count() + 1))
+}
+
 fn place(line: usize, column: usize) -> String {
     match (line, column) {
         (0, _) => "chat template: ".to_owned(),
@@ -59,7 +66,12 @@ pub(super) fn raise_exception(message: String) -> Result<String, minijinja::Erro
 }
 
 impl TemplateError {
-    pub(super) fn new(error: &minijinja::Error, source: &str) -> TemplateError {
+    /// Of the engine; `original` tells the offset in the source of one in what the engine was given.
+    pub(super) fn new(
+        error: &minijinja::Error,
+        source: &str,
+        original: impl Fn(usize) -> usize,
+    ) -> TemplateError {
         // An error inside a macro is wrapped in one of the call; the innermost one says most.
         let mut innermost = error;
         let mut raised = None;
@@ -71,15 +83,9 @@ impl TemplateError {
             raised = found.downcast_ref::<Raised>().or(raised);
             cause = found.source();
         }
-        let start = innermost.range().map(|range| range.start);
-        let before = start.and_then(|start| source.get(..start));
-        let (line, column) = match before {
-            Some(before) => {
-                let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-                (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
-            }
-            None => (innermost.line().unwrap_or(0), 0),
-        };
+        let start = innermost.range().map(|range| original(range.start));
+        let place = start.and_then(|start| line_and_column(source, start));
+        let (line, column) = place.unwrap_or((innermost.line().unwrap_or(0), 0));
         let kind = match innermost.kind() {
             _ if raised.is_some() => TemplateErrorKind::Raised,
             ErrorKind::SyntaxError => TemplateErrorKind::Syntax,
@@ -92,6 +98,17 @@ impl TemplateError {
             (None, None) => innermost.kind().to_string(),
         };
         TemplateError { kind, line, column, message, message_index: None }
+    }
+
+    pub(super) fn too_much(source: &str, offset: usize, what: &str) -> TemplateError {
+        let (line, column) = line_and_column(source, offset).unwrap_or((0, 0));
+        let message = format!("{what}, which is too much to compile");
+        TemplateError { kind: TemplateErrorKind::Syntax, line, column, message, message_index: None }
+    }
+
+    pub(super) fn no_stack(bytes: usize, error: &std::io::Error) -> TemplateError {
+        let message = format!("a stack of {bytes} bytes cannot be had: {error}");
+        TemplateError { kind: TemplateErrorKind::Render, line: 0, column: 0, message, message_index: None }
     }
 
     pub(super) fn control_text(text: &str) -> TemplateError {

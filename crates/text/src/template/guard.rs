@@ -31,7 +31,7 @@ pub(super) fn render_segments(
     options: &RenderOptions,
     tokenizer: &Tokenizer,
 ) -> Result<Vec<Segment>, TemplateError> {
-    let plain = template.render(messages, options)?;
+    let plain = template.render_here(messages, options)?;
     let mut found = Found { tokenizer, first: None, marks_used: Vec::new() };
     found.look(messages);
     options.tools.into_iter().for_each(|tools| found.look(tools));

@@ -38,7 +38,7 @@ impl Reading {
 
 /// A message as a mapping.
 #[derive(Debug)]
-struct Message {
+pub(super) struct Message {
     fields: Value,
     index: usize,
     last: Arc<AtomicUsize>,

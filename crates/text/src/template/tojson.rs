@@ -5,6 +5,8 @@ use minijinja::value::Kwargs;
 use minijinja::{Error, ErrorKind, State, Value};
 use serde_json::{Map, Number, Value as Json};
 
+use super::bounded;
+
 /// How `json.dumps` is asked to write.
 struct Style {
     ensure_ascii: bool,
@@ -39,6 +41,7 @@ pub(super) fn tojson(state: &State, value: Value, options: Kwargs) -> Result<Str
     if value.is_undefined() {
         return Err(invalid("tojson: an undefined value is no JSON"));
     }
+    bounded::check(state, &value)?;
     let json = serde_json::to_value(&value)
         .map_err(|error| invalid("tojson: the value is no JSON").with_source(error))?;
     let mut out = String::new();
