@@ -51,7 +51,7 @@ pub struct EngineOptions {
 impl Default for EngineOptions {
     fn default() -> EngineOptions {
         let session = SessionOptions { n_seq: 4, n_kept: 4, ..SessionOptions::default() };
-        EngineOptions { session, chunk: 256, queue: 256, threads: None }
+        EngineOptions { session, chunk: 128, queue: 256, threads: None }
     }
 }
 

@@ -15,6 +15,9 @@ use super::saved::FileCommand;
 use super::stats::Figures;
 use crate::{Error, FinishReason, Session};
 
+/// Where layers let go of positions, a prompt's states are kept about so many positions apart, and at its end.
+const STATE_STEP: usize = 256;
+
 pub(super) enum Command {
     Begin(Box<Waiting>),
     /// Gives back what is kept.
@@ -263,7 +266,9 @@ impl Scheduler {
                     continue;
                 }
                 None => {
-                    if self.window && request.over.is_none() {
+                    let passed = range.start / STATE_STEP < range.end / STATE_STEP;
+                    let is_last = range.end + 1 == request.prompt_tokens;
+                    if self.window && request.over.is_none() && (passed || is_last) {
                         let (seq, tokens) = (request.seq, request.tokens[..request.done].to_vec());
                         let engine = &mut self.session.engine;
                         let forked = engine.fork(seq).and_then(|copy| self.kept.keep(copy, tokens, engine));
