@@ -92,3 +92,39 @@ fn schemas_keep_out_what_breaks_them() {
         assert!(!accepts(&constraint, text), "{schema}: {text}");
     }
 }
+
+#[test]
+fn bounds_hold_however_a_number_is_written() {
+    let lows = ["minimum", "exclusiveMinimum"];
+    let highs = ["maximum", "exclusiveMaximum"];
+    let values: [Json; 10] = ["0", "-0.5", "-2", "-2.25", "0.125", "0.5", "2", "2.25", "10", "5000000"]
+        .map(|value| serde_json::from_str(value).unwrap());
+    // Each with further zeros, of either sign, and its neighbours.
+    let mut texts =
+        vec!["0.1".to_owned(), "-0.1".into(), "2.1".into(), "-2.1".into(), "3".into(), "4999999.5".into()];
+    for value in &values {
+        let value = value.to_string();
+        let text = value.trim_start_matches('-');
+        let zeros = if text.contains('.') { ["", "0", "00"] } else { ["", ".0", ".00"] };
+        texts.extend(zeros.iter().flat_map(|zeros| [format!("{text}{zeros}"), format!("-{text}{zeros}")]));
+    }
+    let mut accepted = 0;
+    for kind in ["number", "integer"] {
+        for (low, high) in lows.iter().flat_map(|low| highs.iter().map(move |high| (*low, *high))) {
+            for (from, to) in values.iter().flat_map(|from| values.iter().map(move |to| (from, to))) {
+                let together = json!({"type": kind, low: from, high: to});
+                let apart = json!({"type": kind, "allOf": [{low: from}, {high: to}]});
+                for schema in [together, apart] {
+                    let Ok(constraint) = Constraint::json_schema(&vocabulary(), &schema) else { continue };
+                    let validator = validator(&schema);
+                    for text in texts.iter().filter(|text| accepts(&constraint, text)) {
+                        let value: Json = serde_json::from_str(text).unwrap();
+                        assert!(validator.is_valid(&value), "{schema}: {text}");
+                        accepted += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(accepted > 1000, "{accepted}");
+}

@@ -58,6 +58,7 @@ impl<'a> Part<'_, 'a> {
         if let Some(types) = &types {
             self.drop_other_families(types);
         }
+        self.move_whole_bounds(types.as_deref())?;
         // Keywords of one type only mean that type.
         if let ([family], None, true) = (&families[..], &types, in_place.is_empty()) {
             types = Some(vec![family.name()]);
