@@ -35,6 +35,8 @@ mod response_format;
 mod responses;
 mod router;
 mod serve;
+#[cfg(test)]
+mod scripted;
 mod server;
 mod stream;
 mod teller;
