@@ -34,9 +34,9 @@ mod reply;
 mod response_format;
 mod responses;
 mod router;
-mod serve;
 #[cfg(test)]
 mod scripted;
+mod serve;
 mod server;
 mod stream;
 mod teller;

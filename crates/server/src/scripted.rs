@@ -161,6 +161,7 @@ fn text_that_is_no_call_is_held_back_only_while_it_may_become_one() {
     let expected = json!({"text": pieces.concat(), "calls": [], "reason": "stop"});
     check(CallForm::Hermes, &pieces, FinishReason::Stop, expected);
     let (_, stream) = told(CallForm::Hermes, &pieces, FinishReason::Stop);
-    let texts: Vec<String> = stream.iter().map(|events| joined(events)["text"].as_str().unwrap().to_owned()).collect();
+    let texts: Vec<String> =
+        stream.iter().map(|events| joined(events)["text"].as_str().unwrap().to_owned()).collect();
     assert_eq!(texts, ["a ", "<b> ", "<tools> ", "", "<tool_calls>", " and", " { }", ""]);
 }
