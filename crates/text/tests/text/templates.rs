@@ -42,6 +42,14 @@ fn the_dialect_is_that_of_jinja2() {
         "{{ '  a\n'.strip() }}|{{ 'a,b'.split(',')[-1] }}|{{ 'abc'.startswith('ab') }}|{{ 'x'.upper() }}",
         "a|b|True|X",
     );
+    check(
+        "{{ 'ab cd'.title() }}|{{ 'aba'.replace('a', 'x') }}|{{ 'a  '.rstrip() }}|{{ '  a'.lstrip() }}|{{ 'ab'.endswith('b') }}|{{ 'AB'.lower() }}|{{ ', '.join(['a', 'b']) }}",
+        "Ab Cd|xbx|a|a|True|ab|a, b",
+    );
+    check(
+        "{{ d.get('b') }}{{ d.get('z') }}{{ d.get('z', 3) }}|{{ d.keys() | list }}{{ d.values() | list }}|{{ 'abc'[1:] }}{{ 'abc'[-1] }}",
+        "1None3|['b', 'a'][1, 2]|bcc",
+    );
     check("{% for k, v in d.items() %}{{k}}={{v}};{% endfor %}", "b=1;a=2;");
     check("{{ messages[::-1][0].role }}|{{ messages[1:][0]['content'] }}", "user|A");
     check("{{ messages | selectattr('role','equalto','user') | list | length }}", "2");
