@@ -129,3 +129,18 @@ fn a_full_disk_is_an_error() {
         run(command(arguments).stdout(full)).refused(1, &["standard output"]);
     }
 }
+
+#[test]
+fn a_chat_that_the_template_refuses_ends_with_the_text_of_the_template() {
+    let source = "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}[{{ m.role }}]{{ m.content }}{% endfor %}";
+    let (_folder, path) = file("template", source.as_bytes());
+    let options = ["-n", "1", "--chat-template", &path];
+    let words = ["System role not supported", "messages[0]"];
+    minfer(&[&["run", micro(), "hi", "-sys", "Be brief."], &options[..]].concat()).refused(1, &words);
+    minfer(&[&["run", micro(), "hi"], &options[..]].concat()).expect(0);
+    let deep = "{% set ns = namespace(l=[]) %}{% for i in range(100000) %}{% set ns.l = [ns.l] %}{% endfor %}{{ ns.l }}";
+    let (_folder, path) = file("deep", deep.as_bytes());
+    minfer(&["run", micro(), "hi", "--chat-template", &path]).refused(1, &["too deep", "line 1"]);
+    let (_folder, path) = file("empty", b"");
+    minfer(&["run", micro(), "hi", "--chat-template", &path]).refused(1, &["the prompt is empty"]);
+}

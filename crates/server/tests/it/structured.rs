@@ -101,3 +101,38 @@ fn a_tool_that_must_be_called_is_called_in_streams_too() {
     assert_eq!(running.post(CHAT, &chat("Do.", undeclared)).json()["error"]["param"], "tool_choice");
     assert_eq!(running.post(CHAT, &chat("Do.", json!({"tool_choice": "required"}))).status, 400);
 }
+
+#[test]
+fn without_a_choice_of_tools_the_model_hears_of_none_and_what_looks_like_a_call_is_text() {
+    let running = start_with(model().with_chat_template(TEMPLATE).unwrap(), ServerOptions::default());
+    let tools = json!([{"type": "function", "function": {"name": "first"}}]);
+    let none = json!({"tools": tools, "tool_choice": "none", "seed": 3});
+    let without = running.answer(CHAT, &chat("Do.", json!({"seed": 3})));
+    let with_none = running.answer(CHAT, &chat("Do.", none.clone()));
+    assert_eq!(
+        (&without["choices"], &without["usage"]["prompt_tokens"]),
+        (&with_none["choices"], &with_none["usage"]["prompt_tokens"])
+    );
+    let call = json!({"name": "first", "arguments": {}});
+    let format = json!({"type": "json_schema", "json_schema": {"name": "it", "schema": {"const": call}}});
+    for stream in [false, true] {
+        let mut body = chat("Do.", none.clone());
+        body["response_format"] = format.clone();
+        body["max_tokens"] = json!(200);
+        body["stream"] = json!(stream);
+        let response = running.post(CHAT, &body);
+        let (text, reason) = if stream {
+            let events = response.events();
+            let (calls, reason) = streamed(&events);
+            assert_eq!(calls, Vec::<Json>::new());
+            let pieces = events.iter().filter_map(|event| event["choices"][0]["delta"]["content"].as_str());
+            (pieces.collect::<String>(), reason)
+        } else {
+            let choice = response.json()["choices"][0].take();
+            assert!(choice["message"].get("tool_calls").is_none());
+            (choice["message"]["content"].as_str().unwrap().to_owned(), choice["finish_reason"].clone())
+        };
+        assert_eq!(reason, "stop");
+        assert_eq!(serde_json::from_str::<Json>(&text).unwrap(), call);
+    }
+}
