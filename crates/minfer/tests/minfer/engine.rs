@@ -104,6 +104,25 @@ fn what_the_cache_has_is_not_computed_again() {
 }
 
 #[test]
+fn whatever_a_text_shares_with_an_earlier_one_its_answer_has_the_bits_of_a_fresh_engine() {
+    for (arch, quant) in [("llama", "Q8_0"), ("gemma3", "F32")] {
+        let engine = Engine::new(model(arch, "micro", quant), &options(512, 1)).unwrap();
+        let prompt = tokens(200, 1);
+        let first = collect(engine.generate(request(prompt.clone(), 50, 1)).unwrap());
+        let text: Vec<u32> = prompt.iter().copied().chain(first.0.iter().map(|(id, _)| *id)).collect();
+        let after = |shared: usize, more: usize| [&text[..shared], &tokens(more, 9)].concat();
+        // The prompt, its answer's beginning with another end, a short beginning, and a place before the prompt's end.
+        for (shared, more, least) in [(200, 0, 100), (210, 30, 105), (20, 150, 0), (190, 0, 0), (190, 5, 0)] {
+            let request = request(after(shared, more), 12, 3);
+            let (tokens, _, _, usage) = collect(engine.generate(request.clone()).unwrap());
+            assert_eq!(tokens, alone_in(engine.model(), &request, 512), "{arch}: {shared} shared");
+            let cached = usage.cached_tokens;
+            assert!(cached >= least && cached <= shared, "{arch}: {cached} of {shared} shared");
+        }
+    }
+}
+
+#[test]
 fn what_prompts_that_come_together_begin_with_is_computed_once() {
     for (arch, quant) in [("llama", "Q8_0"), ("gemma3", "F32")] {
         let engine = Engine::new(model(arch, "micro", quant), &options(512, 4)).unwrap();
