@@ -196,9 +196,21 @@ fn session(
     options: &SessionOptions,
 ) -> Result<Session> {
     write_graph(model, engine, options)?;
-    let session = Session::new(model.clone(), pool(machine), options)?;
+    let mut session = Session::new(model.clone(), pool(machine), options)?;
     tell_verified(&session);
+    tell_more_than_machine(session.engine().memory().kv_bytes_reserved);
     Ok(session)
+}
+
+/// Says so where a full cache is larger than the machine's memory. That is no error: memory is taken as positions are used.
+fn tell_more_than_machine(cache: u64) {
+    if let Some(machine) = container::machine_memory().filter(|machine| cache > *machine) {
+        let (cache, machine) = (human_bytes(cache), human_bytes(machine));
+        tell(&format!(
+            "note: a full KV cache takes {cache}, more than the {machine} of this machine: there is no memory for all positions \
+             (--fit or a smaller --ctx-size helps)"
+        ));
+    }
 }
 
 /// Writes the graph, if that was asked for.

@@ -10,7 +10,8 @@ use serde_json::json;
 use server::{Server, ServerOptions, Stop};
 
 use super::{
-    JSON_VERSION, chat_model, print_json, print_text, session_options_over, told_threads, write_graph,
+    JSON_VERSION, chat_model, print_json, print_text, session_options_over, tell_more_than_machine,
+    told_threads, write_graph,
 };
 use crate::args::{MachineArgs, ServeArgs};
 use crate::{interrupt, models, tell};
@@ -60,6 +61,7 @@ pub fn run(args: ServeArgs, machine: &MachineArgs) -> Result<()> {
         let embedder = embedder.expect("encoders have one");
         Server::with_embeddings_alone(embedder, args.queue, options)?
     } else {
+        tell_more_than_machine(model.plan(&session, threads, None)?.kv_committed);
         let engine = EngineOptions { session, chunk: args.chunk, queue: args.queue, threads: Some(threads) };
         let server = Server::new(Engine::new(model, &engine)?, options);
         match embedder {

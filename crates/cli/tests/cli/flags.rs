@@ -77,3 +77,18 @@ fn every_command_explains_itself_with_an_example() {
     assert!(minfer(&["--help"]).expect(0).out.contains("Example"));
     assert!(minfer(&["--version"]).expect(0).out.starts_with("minfer "));
 }
+
+#[test]
+fn a_cache_larger_than_the_machine_is_told_and_used_as_far_as_needed() {
+    let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"));
+    if total.is_none_or(|kib| kib.parse::<u64>().unwrap() > 100 << 20) {
+        eprintln!("skipped: this system does not tell how much memory it has, or has more than 100 GiB");
+        return;
+    }
+    let bench = ["bench", micro(), "-p", "0", "-n", "1", "-r", "1"];
+    let large = ["-b", "2000", "-c", "200000", "--rope-freq-scale", "0.01"];
+    let ran = minfer(&[&bench[..], &large].concat()).expect(0);
+    assert!(ran.err.contains("more than the") && ran.err.contains("--ctx-size"), "{}", ran.err);
+    assert!(minfer(&bench).expect(0).err.is_empty());
+}
