@@ -61,9 +61,10 @@ pub fn run(args: ServeArgs, machine: &MachineArgs) -> Result<()> {
         let embedder = embedder.expect("encoders have one");
         Server::with_embeddings_alone(embedder, args.queue, options)?
     } else {
-        tell_more_than_machine(model.plan(&session, threads, None)?.kv_committed);
         let engine = EngineOptions { session, chunk: args.chunk, queue: args.queue, threads: Some(threads) };
-        let server = Server::new(Engine::new(model, &engine)?, options);
+        let engine = Engine::new(model, &engine)?;
+        tell_more_than_machine(engine.stats().kv_bytes_reserved);
+        let server = Server::new(engine, options);
         match embedder {
             Some(embedder) => server.with_embeddings(embedder, args.queue)?,
             None => server,

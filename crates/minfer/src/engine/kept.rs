@@ -16,7 +16,7 @@ pub(super) struct Kept {
     /// The most entries.
     most: usize,
     /// Whether layers let go of positions, so that a sequence cannot be cut wherever one likes.
-    window: bool,
+    pub window: bool,
 }
 
 #[derive(Debug)]

@@ -33,8 +33,6 @@ pub(super) struct Scheduler {
     waiting: VecDeque<Box<Waiting>>,
     running: Vec<Running>,
     pub(super) kept: Kept,
-    /// Whether layers let go of positions.
-    window: bool,
     parallel: usize,
     /// Tokens of prompts in a batch.
     chunk: usize,
@@ -52,18 +50,20 @@ impl Scheduler {
     ) -> Scheduler {
         let parallel = session.engine.params().n_seq;
         let window = session.model().config().window.is_some();
-        Scheduler {
+        let scheduler = Scheduler {
             session,
             commands,
             waiting: VecDeque::new(),
             running: Vec::with_capacity(parallel),
             kept: Kept::new(kept, window),
-            window,
             parallel,
             chunk,
             figures,
             stopping: false,
-        }
+        };
+        // Known before the first step.
+        scheduler.tell_figures();
+        scheduler
     }
 
     /// The life of the thread: until it is told to stop, or nobody can tell it anything any more, and all is done.
@@ -198,7 +198,7 @@ impl Scheduler {
             }
             let mut left = request.prompt_tokens - request.done;
             // Where windows let go of positions, the state before the last token is kept: from it the same prompt goes on.
-            if self.window && left > 1 {
+            if self.kept.window && left > 1 {
                 left -= 1;
             }
             let count = left.min(chunk).min(room);
@@ -268,7 +268,7 @@ impl Scheduler {
                 None => {
                     let passed = range.start / STATE_STEP < range.end / STATE_STEP;
                     let is_last = range.end + 1 == request.prompt_tokens;
-                    if self.window && request.over.is_none() && (passed || is_last) {
+                    if self.kept.window && request.over.is_none() && (passed || is_last) {
                         let (seq, tokens) = (request.seq, request.tokens[..request.done].to_vec());
                         let engine = &mut self.session.engine;
                         let forked = engine.fork(seq).and_then(|copy| self.kept.keep(copy, tokens, engine));

@@ -238,6 +238,7 @@ fn what_cannot_be_answered_is_refused_before_anything_is_computed() {
     assert!(matches!(refused(tokens(65, 1)), Some(Error::PromptTooLong { prompt: 65, n_ctx: 64 })));
     assert!(matches!(refused(vec![u32::MAX]), Some(Error::Runtime(_))));
     assert_eq!(engine.stats().computed_tokens, 0);
+    assert!(engine.stats().kv_bytes_reserved > 0, "the cache is reserved from the beginning");
     let none = EngineOptions { chunk: 0, ..options(64, 1) };
     assert!(matches!(Engine::new(engine.model().clone(), &none), Err(Error::Zero("the chunk"))));
 }
