@@ -32,12 +32,15 @@ pub(crate) struct Plan {
     pub ignored: Ignored,
 }
 
+/// Makes a plan of a body.
+pub(crate) type Read = fn(&[u8], &Arc<Server>) -> Result<Plan, ApiError>;
+
 /// The response to a body that `read` understands. While it is waited for, or read, the answers are made; dropping it
 /// gives them up.
 pub(crate) async fn respond(
     server: Arc<Server>,
     bytes: Result<Bytes, BytesRejection>,
-    read: fn(&[u8], &Arc<Server>) -> Result<Plan, ApiError>,
+    read: Read,
 ) -> Result<Response, ApiError> {
     let since = Instant::now();
     server.engine.check()?;

@@ -2,14 +2,10 @@
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
-use axum::extract::State;
-use axum::extract::rejection::BytesRejection;
-use axum::response::Response;
 use minfer::GenerateOptions;
 use serde_json::Value as Json;
 
-use crate::answer::{self, Plan};
+use crate::answer::Plan;
 use crate::common::{Common, TOP_MAX};
 use crate::fields::{Fields, wrong};
 use crate::prompt::Names;
@@ -18,13 +14,6 @@ use crate::tool_use::{Style, ToolUse};
 use crate::{ApiError, Server, messages, prompt, response_format};
 
 const NAMES: Names = Names { messages: "messages", format: "response_format" };
-
-pub(crate) async fn answer(
-    State(server): State<Arc<Server>>,
-    bytes: Result<Bytes, BytesRejection>,
-) -> Result<Response, ApiError> {
-    answer::respond(server, bytes, read).await
-}
 
 pub(crate) fn read(bytes: &[u8], server: &Arc<Server>) -> Result<Plan, ApiError> {
     let model = server.engine.model();

@@ -2,13 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
-use axum::extract::State;
-use axum::extract::rejection::BytesRejection;
-use axum::response::Response;
 use serde_json::Value as Json;
 
-use crate::answer::{self, Plan};
+use crate::answer::Plan;
 use crate::chat::with_seed;
 use crate::common::{Common, TOP_MAX};
 use crate::fields::{Fields, wrong};
@@ -17,13 +13,6 @@ use crate::{ApiError, Server, response_format, tokens};
 
 /// Tokens of an answer where a request does not say, as in OpenAI's interface.
 const MAX_TOKENS: usize = 16;
-
-pub(crate) async fn answer(
-    State(server): State<Arc<Server>>,
-    bytes: Result<Bytes, BytesRejection>,
-) -> Result<Response, ApiError> {
-    answer::respond(server, bytes, read).await
-}
 
 pub(crate) fn read(bytes: &[u8], server: &Arc<Server>) -> Result<Plan, ApiError> {
     let mut fields = Fields::of_body(bytes)?;

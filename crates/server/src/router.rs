@@ -9,6 +9,7 @@ use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{get, post};
 
+use crate::answer::{Read, respond};
 use crate::{
     ApiError, Server, auth, chat, completions, cors, embeddings, info, limits, openapi, page, responses,
     tokens,
@@ -16,10 +17,11 @@ use crate::{
 
 /// The routes of a server. `/`, the files of its page, `/health` and `/openapi.json` need no key.
 pub fn router(server: Arc<Server>) -> Router {
+    let answer = |read: Read| move |State(server): State<Arc<Server>>, bytes| respond(server, bytes, read);
     let guarded = Router::new()
-        .route("/v1/chat/completions", post(chat::answer))
-        .route("/v1/completions", post(completions::answer))
-        .route("/v1/responses", post(responses::answer))
+        .route("/v1/chat/completions", post(answer(chat::read)))
+        .route("/v1/completions", post(answer(completions::read)))
+        .route("/v1/responses", post(answer(responses::read)))
         .route("/v1/embeddings", post(embeddings::answer))
         .route("/v1/models", get(info::models))
         .route("/v1/models/{*name}", get(info::model))

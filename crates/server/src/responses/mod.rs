@@ -8,14 +8,10 @@ mod told;
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
-use axum::extract::State;
-use axum::extract::rejection::BytesRejection;
-use axum::response::Response;
 use minfer::{Constraint, Model};
 use serde_json::{Value as Json, json};
 
-use crate::answer::{self, Plan};
+use crate::answer::Plan;
 use crate::common::{Common, TOP_MAX};
 use crate::fields::{Fields, wrong};
 use crate::prompt::{self, Names};
@@ -46,13 +42,6 @@ const REFUSED: [(&str, &str); 13] = [
     ("response_format", "is text.format in this form"),
     ("logprobs", "is \"message.output_text.logprobs\" in include in this form"),
 ];
-
-pub(crate) async fn answer(
-    State(server): State<Arc<Server>>,
-    bytes: Result<Bytes, BytesRejection>,
-) -> Result<Response, ApiError> {
-    answer::respond(server, bytes, read).await
-}
 
 pub(crate) fn read(bytes: &[u8], server: &Arc<Server>) -> Result<Plan, ApiError> {
     let model = server.engine.model();
